@@ -7,12 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/lane.h"
-#include "core/slot.h"
-#include "io/explain.h"
 #include "sim/jobs/iterations.h"
 #include "sim/jobs/numbers.h"
 #include "sim/jobs/planned.h"
+#include "sim/jobs/send.h"
 #include "sim/jobs/servers.h"
 #include "sim/jobs/shares.h"
 #include "sim/jobs/steps.h"
@@ -68,286 +66,6 @@ void sim_jobs_deinit(struct sim_jobs *j)
 uint32_t sim_jobs_timers(const struct sim_jobs *j)
 {
     return 2 * j->endpoint_room;
-}
-
-/* ---- messages ---- */
-
-/* Prefetches a message for writing, or for reading another endpoint's data. */
-static void fetch_message(const struct sim_jobs *j, uint32_t message)
-{
-    const char *at = (const char *)&j->messages[message % SIM_MESSAGES_MAX];
-
-    __builtin_prefetch(at, 1);
-    __builtin_prefetch(at + 64, 1);
-}
-
-static uint32_t take_message(struct sim_jobs *j)
-{
-    uint32_t message = j->message_free;
-
-    if (message != SIM_NONE) {
-        j->message_free = j->messages[message].next;
-        fetch_message(j, j->message_free);
-        return message;
-    }
-    TRIB_ASSERT(j->message_high < SIM_MESSAGES_MAX);
-    return j->message_high++;
-}
-
-static void release_message(struct sim_jobs *j, uint32_t message)
-{
-    if (--j->messages[message].references == 0) {
-        j->messages[message].next = j->message_free;
-        j->message_free = message;
-    }
-}
-
-static uint32_t keep_message(struct sim_jobs *j, const struct trib_packet *packet)
-{
-    uint32_t message = take_message(j);
-    struct sim_message *m = &j->messages[message];
-
-    memcpy(m->packet, packet, sizeof m->packet);
-    m->pieces = (uint8_t)(packet->payload_len / SIM_JOB_PAYLOAD);
-    m->references = 0;
-    TRIB_ASSERT(packet->payload_len == m->pieces * SIM_JOB_PAYLOAD && m->pieces <= (j->lists != NULL ? 2 : 1));
-    if (m->pieces != 0) {
-        memcpy(m->payload, packet->payload, SIM_JOB_PAYLOAD);
-    }
-    if (m->pieces == 2 && j->lists != NULL) {
-        memcpy(j->lists[message], (const uint8_t *)packet->payload + SIM_JOB_PAYLOAD, TRIB_QUORUM_LIST);
-    }
-    return message;
-}
-
-/* Buffer for a message with a list. */
-struct room {
-    uint8_t payload[SIM_JOB_PAYLOAD + TRIB_QUORUM_LIST];
-};
-
-/* Unpacks a message as an endpoint of this job receives it. */
-static inline void read_message(const struct sim_jobs *j, const struct sim_job *job, uint32_t message,
-                                struct trib_packet *packet, struct room *room)
-{
-    const struct sim_message *m = &j->messages[message];
-
-    memcpy(packet, m->packet, sizeof m->packet);
-    packet->communicator = job->session.communicator;
-    packet->payload = m->pieces != 0 ? m->payload : NULL;
-    if (m->pieces == 2) {
-        memcpy(room->payload, m->payload, SIM_JOB_PAYLOAD);
-        memcpy(room->payload + SIM_JOB_PAYLOAD, j->lists[message], TRIB_QUORUM_LIST);
-        packet->payload = room->payload;
-    }
-}
-
-/* Returns the size on the links. A list has its real size; the payload has the size that it represents. */
-static uint16_t size_of(const struct sim_job *job, const struct sim_message *m)
-{
-    return (uint16_t)(SIM_JOB_HEADERS + (m->pieces != 0 ? job->data : 0) + (m->pieces == 2 ? TRIB_QUORUM_LIST : 0));
-}
-
-/* ---- sending ---- */
-
-/* Sends a copy to one endpoint over this link or, in a planned job, over the link of this step (planned.h). */
-static void give(struct sim_jobs *j, uint32_t message, uint32_t to, uint16_t from, uint32_t link, uint8_t mark)
-{
-    const struct sim_endpoint *e = &j->endpoints[to];
-    const struct sim_job *job = &j->jobs[e->job];
-    uint32_t packet = sim_packet_take(j->network);
-    uint32_t hash = (uint32_t)trib_mix64((uint64_t)e->job << 32 | (uint64_t)e->rank << 16 | from);
-
-    if (job->config.planned != NULL) {
-        hash = link;
-        link = sim__planned_link(j, link);
-    }
-    j->messages[message].references++;
-    j->network->packets[packet] = (struct sim_packet){
-        .owner = to,
-        .sequence = message,
-        .hash = hash,
-        .to = (job->scheme->switch_node != NULL ? j->network->links[link].to : e->place) & SIM_NODE_MASK,
-        .size = size_of(job, &j->messages[message]),
-        .value = from,
-        .kind = SIM_JOB_KIND,
-        .flags = (uint8_t)(SIM_ECN_CAPABLE | mark),
-    };
-    j->on_links++;
-    sim_network_give(j->network, link, packet);
-}
-
-/* Sends one packet for all these children of the endpoint over this link. */
-static void give_many(struct sim_jobs *j, uint32_t message, uint32_t endpoint, uint64_t children, uint32_t link,
-                      uint8_t mark)
-{
-    const struct sim_endpoint *e = &j->endpoints[endpoint];
-    const struct sim_job *job = &j->jobs[e->job];
-    uint32_t packet = sim_packet_take(j->network);
-
-    j->messages[message].references++;
-    j->network->details[packet].bitmap = children;
-    j->network->packets[packet] = (struct sim_packet){
-        .owner = endpoint,
-        .sequence = message,
-        .to = j->network->links[link].to & SIM_NODE_MASK,
-        .size = size_of(job, &j->messages[message]),
-        .value = SIM_FROM_PARENT,
-        .kind = SIM_JOB_KIND,
-        .flags = (uint8_t)(SIM_ECN_CAPABLE | SIM_MANY | mark),
-    };
-    j->on_links++;
-    sim_network_give(j->network, link, packet);
-}
-
-/* Returns a child's bits in a packet sent down: its number or, with servers, the ranks behind it. */
-static uint64_t bits_of(const struct sim_jobs *j, uint32_t child)
-{
-    const struct sim_endpoint *e = &j->endpoints[child];
-
-    return j->jobs[e->job].config.servers != 0 ? j->behind[child] : UINT64_C(1) << e->child;
-}
-
-static uint32_t link_down(const struct sim_jobs *j, uint32_t place, uint32_t child)
-{
-    const struct sim_endpoint *e = &j->endpoints[child];
-
-    return j->jobs[e->job].config.planned != NULL ? sim__planned_link(j, sim__planned_step(j, e->down, place))
-           : sim_job_is_routed(&j->jobs[e->job])  ? sim__ways_next(j, place, e)
-                                                  : sim__jobs_next_down(j->network, place, e);
-}
-
-/* Returns the endpoint's link or, in a planned job, the packet's first step. */
-static uint32_t way_of(const struct sim_jobs *j, const struct sim_endpoint *e, uint32_t link, uint32_t message)
-{
-    uint64_t sequence;
-
-    if (j->jobs[e->job].config.planned == NULL) {
-        return link;
-    }
-    memcpy(&sequence, j->messages[message].packet + offsetof(struct trib_packet, sequence), sizeof sequence);
-    return sim__planned_pick(j, e, link, sequence);
-}
-
-/* Sends from a place to these children of the endpoint: one packet over each link that leads to some of them. */
-static void spread(struct sim_jobs *j, uint32_t message, uint32_t endpoint, uint64_t children, uint32_t place,
-                   uint8_t mark)
-{
-    uint32_t first = j->endpoints[endpoint].first_child;
-
-    for (uint32_t child = first; child != SIM_NONE; child = j->endpoints[child].sibling) {
-        if ((children & bits_of(j, child)) == 0) {
-            continue;
-        }
-        uint32_t link = link_down(j, place, child);
-        uint64_t together = 0;
-        uint32_t count = 0;
-        for (uint32_t i = child; i != SIM_NONE; i = j->endpoints[i].sibling) {
-            uint64_t bits = bits_of(j, i);
-            bool is_there = (children & bits) != 0 && link_down(j, place, i) == link;
-            together |= is_there ? bits : 0;
-            count += is_there;
-        }
-        children &= ~together;
-        if (count > 1) {
-            give_many(j, message, endpoint, together, link, mark);
-        } else {
-            bool is_planned = j->jobs[j->endpoints[child].job].config.planned != NULL;
-            uint32_t way = is_planned ? sim__planned_step(j, j->endpoints[child].down, place) : link;
-            give(j, message, child, SIM_FROM_PARENT, way, mark);
-        }
-    }
-}
-
-/* Sends from a server or combiner to these ranks. A packet for all ranks behind a combiner goes through the
- * combiner. */
-static void send_through(struct sim_jobs *j, uint32_t endpoint, uint32_t message, uint64_t ranks, uint8_t mark)
-{
-    const struct sim_endpoint *e = &j->endpoints[endpoint];
-    const struct sim_job *job = &j->jobs[e->job];
-    uint64_t whole = 0;
-
-    for (uint32_t child = e->first_child; child != SIM_NONE; child = j->endpoints[child].sibling) {
-        uint64_t some = ranks & j->behind[child];
-        if (some == j->behind[child]) {
-            whole |= some;
-            continue;
-        }
-        for (; some != 0; some &= some - 1) {
-            uint32_t worker = job->first + e->tree * job->config.workers + trib_lowest(some);
-            give(j, message, worker, SIM_FROM_PARENT, link_down(j, e->place, worker), mark);
-        }
-    }
-    if (j->is_multicast) {
-        spread(j, message, endpoint, whole, e->place, mark);
-        return;
-    }
-    for (uint32_t child = e->first_child; child != SIM_NONE; child = j->endpoints[child].sibling) {
-        if ((whole & j->behind[child]) != 0) {
-            give(j, message, child, SIM_FROM_PARENT, j->endpoints[child].down, mark);
-        }
-    }
-}
-
-/* Sends to the combiner or server above. The packet has the sender's index among the job's endpoints. */
-static void send_up(struct sim_jobs *j, uint32_t endpoint, uint32_t message)
-{
-    const struct sim_endpoint *e = &j->endpoints[endpoint];
-
-    give(j, message, e->parent, (uint16_t)(endpoint - j->jobs[e->job].first), e->up, 0);
-}
-
-static void send_down(struct sim_jobs *j, uint32_t endpoint, uint32_t message, uint64_t children)
-{
-    const struct sim_endpoint *e = &j->endpoints[endpoint];
-
-    if (j->jobs[e->job].config.servers != 0) {
-        send_through(j, endpoint, message, children, 0);
-        return;
-    }
-    const struct sim_planned *planned = j->jobs[e->job].config.planned;
-    if (j->is_multicast && (planned == NULL || planned->trees[e->tree].is_multicast)) {
-        spread(j, message, endpoint, children, e->place, 0);
-        return;
-    }
-    for (uint32_t child = e->first_child; child != SIM_NONE; child = j->endpoints[child].sibling) {
-        const struct sim_endpoint *c = &j->endpoints[child];
-        if ((children >> c->child & 1) != 0) {
-            give(j, message, child, SIM_FROM_PARENT, way_of(j, c, c->down, message), 0);
-        }
-    }
-}
-
-static void send_packet(struct sim_jobs *j, uint32_t endpoint, const struct trib_packet *packet,
-                        const struct trib_place *to)
-{
-    struct sim_endpoint e = j->endpoints[endpoint];
-    uint32_t message = keep_message(j, packet);
-
-    TRIB_ASSERT(packet->communicator == j->jobs[e.job].session.communicator);
-    j->messages[message].references++;
-    switch (to->kind) {
-    case TRIB_PLACE_ROOT:
-        endpoint += to->index * j->jobs[e.job].config.workers; /* the worker's endpoint in that tree */
-        e = j->endpoints[endpoint];
-        if (j->jobs[e.job].config.servers != 0) {
-            send_up(j, endpoint, message);
-        } else {
-            give(j, message, e.parent, (uint16_t)e.child, way_of(j, &e, e.up, message), 0);
-        }
-        break;
-    case TRIB_PLACE_PARENT:
-        give(j, message, e.parent, (uint16_t)e.child, way_of(j, &e, e.up, message), 0);
-        break;
-    case TRIB_PLACE_CHILDREN:
-        send_down(j, endpoint, message, to->children);
-        break;
-    case TRIB_PLACE_PEER:
-        give(j, message, j->jobs[e.job].first + to->index, (uint16_t)e.rank, sim_network_host_link(e.place), 0);
-        break;
-    case TRIB_PLACE_NONE:
-        break;
-    }
-    release_message(j, message);
 }
 
 /* ---- iterations ---- */
@@ -465,7 +183,7 @@ static void hand_out(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
     struct trib_place to;
 
     while (verbs->next_packet(e->node, now_ns, &packet, &to)) {
-        send_packet(j, endpoint, &packet, &to);
+        sim__send_packet(j, endpoint, &packet, &to);
     }
 }
 
@@ -529,8 +247,8 @@ static void pass_many(struct sim_jobs *j, uint32_t packet)
     j->on_links--;
     sim_packet_free(j->network, packet);
     sim_gates_pass(j->network);
-    spread(j, p.sequence, p.owner, children, p.to, p.flags & SIM_ECN_MARKED);
-    release_message(j, p.sequence);
+    sim__spread(j, p.sequence, p.owner, children, p.to, p.flags & SIM_ECN_MARKED);
+    sim__release_message(j, p.sequence);
 }
 
 /* Forwards a packet at a switch that does not add. */
@@ -561,10 +279,10 @@ static void send_sums(struct sim_jobs *j, const struct sim_row_pool *pool)
     uint32_t member;
 
     while (trib_combiner_next(pool->combiner, &packet, &member)) {
-        uint32_t message = keep_message(j, &packet);
+        uint32_t message = sim__keep_message(j, &packet);
         j->messages[message].references++;
-        send_up(j, pool->members[member], message);
-        release_message(j, message);
+        sim__send_up(j, pool->members[member], message);
+        sim__release_message(j, message);
     }
     trib_combiner_release(pool->combiner);
 }
@@ -577,14 +295,14 @@ static void combine(struct sim_jobs *j, uint32_t packet)
     struct sim_job *job = &j->jobs[e->job];
     const struct sim_row_pool *pool = sim__pool_at(j, e->place);
     struct trib_packet received;
-    struct room room;
+    struct sim_room room;
 
-    read_message(j, job, p.sequence, &received, &room);
+    sim__read_message(j, job, p.sequence, &received, &room);
     j->on_links--;
     sim_packet_free(j->network, packet);
     if (p.value == SIM_FROM_PARENT) {
         trib_combiner_down(pool->combiner, sim__pool_member(e), &received);
-        send_through(j, p.owner, p.sequence, j->behind[p.owner], p.flags & SIM_ECN_MARKED);
+        sim__send_through(j, p.owner, p.sequence, j->behind[p.owner], p.flags & SIM_ECN_MARKED);
     } else {
         received.flags |= (p.flags & SIM_ECN_MARKED) != 0 ? TRIB_FLAG_ECN : 0;
         job->marked += (p.flags & SIM_ECN_MARKED) != 0;
@@ -593,13 +311,13 @@ static void combine(struct sim_jobs *j, uint32_t packet)
         j->aggregated += verdict == TRIB_COMBINED_TAKEN;
         send_sums(j, pool);
         if (verdict == TRIB_COMBINED_PASS) {
-            uint32_t message = keep_message(j, &received);
+            uint32_t message = sim__keep_message(j, &received);
             j->messages[message].references++;
-            send_up(j, p.owner, message);
-            release_message(j, message);
+            sim__send_up(j, p.owner, message);
+            sim__release_message(j, message);
         }
     }
-    release_message(j, p.sequence);
+    sim__release_message(j, p.sequence);
 }
 
 /* True if a result tells this worker of congestion on its path. */
@@ -639,9 +357,9 @@ void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
     uint64_t now_ns = sim_network_now(j->network) / NS_PS;
     struct trib_place from = place_of(j, e, p.value);
     struct trib_packet received;
-    struct room room;
+    struct sim_room room;
 
-    read_message(j, job, p.sequence, &received, &room);
+    sim__read_message(j, job, p.sequence, &received, &room);
     received.flags |= (p.flags & SIM_ECN_MARKED) != 0 ? TRIB_FLAG_ECN : 0;
     job->marked += (p.flags & SIM_ECN_MARKED) != 0;
     job->told += e->is_worker && received.kind == TRIB_RESULT && is_told(job, e, &received);
@@ -653,7 +371,7 @@ void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
     } else if (is_taken && received.kind == TRIB_RESULT && job->said != NULL) {
         sim__numbers_taken(job, &received);
     }
-    release_message(j, p.sequence);
+    sim__release_message(j, p.sequence);
     drain(j, e->is_worker ? job->first + e->rank : p.owner, now_ns);
 }
 
@@ -662,7 +380,7 @@ void sim_jobs_soon(const struct sim_jobs *j, uint32_t packet)
     const struct sim_packet *p = &j->network->packets[packet];
     const char *node = j->endpoints[p->owner].node;
 
-    fetch_message(j, p->sequence);
+    sim__fetch_message(j, p->sequence);
     for (size_t line = 0; line < FETCH_NODE; line += 64) {
         __builtin_prefetch(node + line, 1);
     }
@@ -677,8 +395,8 @@ void sim_jobs_sooner(const struct sim_jobs *j, uint32_t packet)
         return; /* no node here receives it from its owner, or the job has ended */
     }
     struct trib_packet message;
-    struct room room;
-    read_message(j, &j->jobs[e->job], p->sequence, &message, &room);
+    struct sim_room room;
+    sim__read_message(j, &j->jobs[e->job], p->sequence, &message, &room);
     if (verbs_of(j, e)->soon != NULL) {
         verbs_of(j, e)->soon(e->node, place_of(j, e, p->value), &message);
     }
@@ -693,7 +411,7 @@ void sim_jobs_copied(struct sim_jobs *j, uint32_t packet)
 void sim_jobs_dropped(struct sim_jobs *j, uint32_t packet)
 {
     j->on_links--;
-    release_message(j, j->network->packets[packet].sequence);
+    sim__release_message(j, j->network->packets[packet].sequence);
 }
 
 void sim_jobs_timer(struct sim_jobs *j, uint32_t timer)
