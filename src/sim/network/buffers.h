@@ -36,7 +36,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/network/network.h"
+#include "sim/network/state.h"
 
 #define SIM_PAUSE_BYTES 64U
 #define SIM_BUFFER_MAX (UINT64_C(1) << 30)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* drop.c: a packet is dropped at a port. Read next: network.c, gates.c. */
-#include "sim/network/network.h"
+#include "sim/network/drop.h"
 
 #include <stddef.h>
 

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/network/drop.h"
 #include "sim/network/gates.h"
+#include "sim/network/network.h"
 
 static uint64_t later(uint64_t time_ps, uint64_t by_ps)
 {

@@ -12,7 +12,7 @@
 #ifndef TRIB_SIM_FAILURES_H
 #define TRIB_SIM_FAILURES_H
 
-#include "sim/network/network.h"
+#include "sim/network/state.h"
 
 #define SIM_FAILURES_MAX 64U
 

@@ -9,7 +9,7 @@
 #define TRIB_SIM_FAULTS_H
 
 #include "core/prng.h"
-#include "sim/network/network.h"
+#include "sim/network/state.h"
 
 struct sim_faults_config {
     double loss;

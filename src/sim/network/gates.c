@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/network/drop.h"
 #include "sim/network/memory.h"
 
 #define CACHED_LINKS 1000U /* below this, links fit in a cache */

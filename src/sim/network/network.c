@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/lane.h"
+#include "sim/network/drop.h"
 #include "sim/network/gates.h"
 #include "sim/network/memory.h"
 

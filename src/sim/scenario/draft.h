@@ -5,7 +5,7 @@
 #define TRIB_SIM_SCENARIO_DRAFT_H
 
 #include "io/toml.h"
-#include "sim/scenario/scenario.h"
+#include "sim/run.h"
 
 #define SIM_AMOUNT_PACKETS (UINT64_C(1) << 62) /* bit of an amount in packets, until the packet size is known */
 
