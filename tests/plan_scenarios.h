@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/prng.h"
+#include "plan/make.h"
 #include "plan/simulated.h"
 
 #define SCENARIO_TEXT_MAX 16384U

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "plan/check.h"
+#include "plan/make.h"
 #include "plan_networks.h"
 
 struct kind {

@@ -16,6 +16,7 @@
 #include "io/units.h"
 #include "plan/file.h"
 #include "plan/lp.h"
+#include "plan/make.h"
 
 struct plan_arguments {
     const char *topology;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabric/fabric.h"
 #include "io/nearest.h"
 #include "io/units.h"
-#include "plan/network.h"
 
 #define COUNT_MAX 1000000U
 

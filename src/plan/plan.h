@@ -2,8 +2,8 @@
 /* plan.h: a plan: of each job the trees, how its bytes are dealt over them, and the rate that its ranks may send at;
  * and the prices that prove how far the rates are from the best possible.
  *
- * Use: plan_make from a network and jobs, or plan_read from a file (file.h); plan_check (check.h); plan_free. Read
- * next: price.h (families of trees), pack.h (how it is found), round.h, check.h. */
+ * Use: plan_make from a network and jobs (make.h), or plan_read from a file (file.h); plan_check (check.h); plan_free.
+ * Read next: price.h (families of trees), pack.h (how it is found), make.h, check.h. */
 #ifndef TRIB_PLAN_PLAN_H
 #define TRIB_PLAN_PLAN_H
 
@@ -43,20 +43,6 @@ struct plan {
     uint32_t solved;
 };
 
-/* How a search ends early, and which trees it tries. */
-struct plan_options {
-    enum plan_family family;
-    uint32_t most; /* limit of trees per job, up to PLAN_TREES_MAX; 0: PLAN_TREES_MAX */
-    /* Called now and then, at least after each program; true ends the search without a plan. NULL: never. */
-    bool (*is_over)(void *user, const struct plan_step *step);
-    bool (*is_late)(void *user); /* true, and from then on: it ends soon, with a plan that may have larger gaps */
-    void *user;
-};
-
-/* ERR_INVALID: some job has no tree; ERR_UNSUPPORTED: no solver; ERR_ABORTED: is_over returned true. error has the
- * cause. Free the plan in any case. */
-TRIB_MUST_USE enum trib_status plan_make(struct plan *plan, const struct plan_network *net,
-                                         const struct plan_jobs *jobs, const struct plan_options *options, char *error);
 void plan_free(struct plan *plan);
 
 #endif

@@ -6,7 +6,7 @@
 #define TRIB_PROTOCOL_COMBINER_MEMORY_H
 
 #include "core/slot.h"
-#include "protocol/combiner.h"
+#include "protocol/combiner_grant.h"
 
 #define LEAVING 64U /* sums waiting to leave, at most */
 

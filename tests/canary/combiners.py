@@ -4,7 +4,7 @@ the search those that break a promise which they check, soon."""
 from canaries import Canary, Never
 
 COMBINER = "src/protocol/combiner.c"
-COMBINER_H = "src/protocol/combiner.h"
+COMBINER_H = "src/protocol/combiner_grant.h"
 PIECES = "src/protocol/pieces.h"
 COMBINING = "src/protocol/combining.c"
 SWITCH = "src/protocol/switch.c"

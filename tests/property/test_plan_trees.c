@@ -11,6 +11,7 @@
 
 #include "plan/check.h"
 #include "plan/lp.h"
+#include "plan/make.h"
 #include "plan_networks.h"
 #include "plan_trees.h"
 

@@ -17,6 +17,7 @@
 #include "plan/check.h"
 #include "plan/file.h"
 #include "plan/lp.h"
+#include "plan/make.h"
 
 /* A network, its jobs and their plan. */
 struct subject {

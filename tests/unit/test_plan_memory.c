@@ -13,6 +13,7 @@
 
 #include "plan/check.h"
 #include "plan/lp.h"
+#include "plan/make.h"
 #include "plan/memory.h"
 #include "plan_networks.h"
 
