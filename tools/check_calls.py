@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which files of src need each other in a circle:  tools/check_calls.py BUILD_FOLDER [FOLDER]
+"""No files of src may need each other in a circle:  tools/check_calls.py BUILD_FOLDER
 
 An arrow goes from a file to each file whose functions or data it names, as the object files say; calls by pointer are none. Files from
 which arrows lead back to themselves must be read, changed and tested together. Prints for each folder of src how many files and arrows it
-has and how many files lie in circles; with a FOLDER (control) the files of each circle as well.
-Exits 1 if a folder has more of them than CIRCLES allows, or fewer: then write the lower number there, so that it stays low.
+has, and the files of each circle. Exits 1 if there is a circle.
 The same for includes, where a file and the header of its name are one: a header that all files of a folder include is of data alone,
 and the functions of each file are in the header of its own name.
 Exits 1 too if the deciding part of the control plane calls the system (C-20): it has its output queue for that, and is told the time.
@@ -18,10 +17,6 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Files of each circle that a folder may have, the largest first: none has one.
-CIRCLES = {}
-# Likewise of includes.
-INCLUDE_CIRCLES = {"core": [2, 2, 2]}
 
 # C-20: messages and time in, messages out. These files may call nothing else, nor may addresses, which they hold.
 PURE = re.compile(r"control/(jobs|agents|roots)/|net/address\.c")
@@ -92,31 +87,20 @@ def circles_in(arrows):
     return sorted((sorted(circle) for circle in found if len(circle) > 1), key=len, reverse=True)
 
 
-def judge(kind, arrows, circles_allowed):
-    """Prints the numbers of each folder; 1 if they are not those that are allowed."""
-    bad = 0
-    circles = collections.defaultdict(list)
-    for circle in circles_in(arrows):
-        folders = {name.split("/")[0] for name in circle}
-        circles[" and ".join(sorted(folders))].append(circle)
-    for folder in sorted({name.split("/")[0] for name in arrows} | set(circles) | set(circles_allowed)):
-        sizes, allowed = [len(circle) for circle in circles[folder]], circles_allowed.get(folder, [])
+def judge(kind, arrows):
+    """Prints the numbers of each folder, and all circles; 1 if there is one."""
+    for folder in sorted({name.split("/")[0] for name in arrows}):
         inside = [name for name in arrows if name.split("/")[0] == folder]
         count = sum(len([other for other in arrows[name] if other in inside]) for name in inside)
-        print(f"{folder}, {kind}: {len(inside)} files, {count} arrows between them, {sum(sizes)} files in circles"
-              + (f" of {', '.join(map(str, sizes))}" if sizes else ""))
-        if len(sys.argv) == 3 and sys.argv[2] == folder:
-            print(*("  " + " ".join(re.sub(f"^{folder}/", "", name) for name in circle) for circle in circles[folder]), sep="\n")
-        if sizes != allowed:
-            worse = sum(sizes) > sum(allowed) or len(sizes) > len(allowed)
-            print(f"{folder}: circles of {sizes} files where {allowed} are allowed: "
-                  + ("take the new arrow out (name the folder to see the files)" if worse else "write that down in tools/check_calls.py"))
-            bad = 1
-    return bad
+        print(f"{folder}, {kind}: {len(inside)} files, {count} arrows between them")
+    circles = circles_in(arrows)
+    for circle in circles:
+        print(f"a circle of {kind}, take an arrow out: {' '.join(circle)}")
+    return 1 if circles else 0
 
 
 def main():
-    if len(sys.argv) not in (2, 3):
+    if len(sys.argv) != 2:
         print(__doc__)
         return 2
     arrows, outside = arrows_of(sys.argv[1])
@@ -126,8 +110,8 @@ def main():
     lines = impure(arrows, outside)
     bad = 1 if lines else 0
     print(*lines, sep="\n", end="\n" if lines else "")
-    bad |= judge("calls", arrows, CIRCLES)
-    bad |= judge("includes", includes(), INCLUDE_CIRCLES)
+    bad |= judge("calls", arrows)
+    bad |= judge("includes", includes())
     return bad
 
 

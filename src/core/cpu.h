@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu.h: instruction sets of the CPU, and names of kernels, for the choice of kernels in crc32c.c, ghash.c, tag.c and
- * value.c. Internal.
+/* cpu.h: instruction sets of the CPU, for the choice of kernels in choice.c and crc32c.c. Internal.
  *
  * On x86 the compiler's run-time support has asked the CPU before main, and the operating system whether registers are
  * saved: no state here, a few loads a call. */
@@ -14,15 +13,6 @@
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 #endif
-
-static inline bool trib_is_same_name(const char *a, const char *b)
-{
-    while (*a != '\0' && *a == *b) {
-        a++;
-        b++;
-    }
-    return *a == *b;
-}
 
 #if defined(__x86_64__)
 

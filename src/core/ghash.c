@@ -1,41 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ghash.c: powers of a key, which kernel this CPU gets, and the kernel without special instructions. */
+/* ghash.c: powers of a key, and the kernel without special instructions. */
 #include "core/ghash.h"
-
-#include "core/cpu.h"
-#include "core/ghash_kernels.h"
 
 #define STRIDE 5U /* bits from one of a number's bits to the next */
 #define WIDE unsigned __int128
-
-/* ---- choice ---- */
-
-const struct trib_ghash_kernel *trib_ghash_kernel_named(const char *name)
-{
-#ifdef __x86_64__
-    if (trib_is_same_name(name, trib_ghash_vpclmul.name)) {
-        return trib_cpu_has_vpclmul() ? &trib_ghash_vpclmul : NULL;
-    }
-#endif
-#if defined(__x86_64__) || defined(__aarch64__)
-    if (trib_is_same_name(name, trib_ghash_clmul.name)) {
-        return trib_cpu_has_clmul() ? &trib_ghash_clmul : NULL;
-    }
-#endif
-    return trib_is_same_name(name, trib_ghash_scalar.name) ? &trib_ghash_scalar : NULL;
-}
-
-const struct trib_ghash_kernel *trib_ghash_kernel(void)
-{
-    static const char *const names[] = {"vpclmul", "clmul"};
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        const struct trib_ghash_kernel *kernel = trib_ghash_kernel_named(names[i]);
-        if (kernel != NULL) {
-            return kernel;
-        }
-    }
-    return &trib_ghash_scalar;
-}
 
 /* ---- the kernel without special instructions ---- */
 

@@ -37,7 +37,10 @@ struct trib_ghash {
     struct trib_ghash_element words[TRIB_GHASH_POWERS + 3]; /* low: both words of the power added, for Karatsuba */
 };
 
-/* The fastest kernel of this CPU; the kernel "vpclmul", "clmul" or "scalar", NULL if the CPU lacks its instructions, or
+/* The kernel without special instructions (ghash.c). */
+extern const struct trib_ghash_kernel trib_ghash_scalar;
+
+/* choice.c: the fastest kernel of this CPU; the kernel "vpclmul", "clmul" or "scalar", NULL if the CPU lacks its instructions, or
  * for any other name. */
 const struct trib_ghash_kernel *trib_ghash_kernel(void);
 const struct trib_ghash_kernel *trib_ghash_kernel_named(const char *name);
@@ -50,6 +53,13 @@ static inline void trib_ghash_add(const struct trib_ghash *hash, struct trib_gha
                                   size_t len)
 {
     hash->kernel->add(hash, sum, data, len);
+}
+
+/* Index of a power: with `blocks` blocks in a row the first is multiplied by this power, the next by the one below, the
+ * last by the key. */
+static inline size_t trib_ghash_power(size_t blocks)
+{
+    return TRIB_GHASH_POWERS - blocks;
 }
 
 /* The hash as 16 bytes. */

@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "core/assert.h"
-#include "core/cpu.h"
 #include "core/quorum.h"
-#include "core/tag_kernels.h"
 #include "core/value.h"
 
 /* The uppermost byte of the last input word is the use, so no two uses have the same input of ChaCha20. */
@@ -25,40 +23,7 @@ static uint32_t last_word(enum use use, uint32_t number)
     return (uint32_t)use << 24 | number;
 }
 
-/* ---- choice ---- */
-
-const struct trib_tag_kernel *trib_tag_kernel_named(const char *name)
-{
-#if TRIB_TAG_X86
-    if (trib_is_same_name(name, trib_tag_ifma.name)) {
-        return trib_cpu_has_avx512() && __builtin_cpu_supports("avx512ifma") ? &trib_tag_ifma : NULL;
-    }
-    if (trib_is_same_name(name, trib_tag_avx2.name)) {
-        return trib_cpu_has_avx2() ? &trib_tag_avx2 : NULL;
-    }
-#endif
-    return trib_is_same_name(name, trib_tag_scalar.name) ? &trib_tag_scalar : NULL;
-}
-
-const struct trib_tag_kernel *trib_tag_kernel(void)
-{
-    static const char *const names[] = {"ifma", "avx2"};
-
-    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const struct trib_tag_kernel *kernel = trib_tag_kernel_named(names[i]);
-        if (kernel != NULL) {
-            return kernel;
-        }
-    }
-    return &trib_tag_scalar;
-}
-
 /* ---- residues ---- */
-
-uint64_t trib_tag_times(uint64_t a, uint64_t b)
-{
-    return trib_tag_reduce_wide(__extension__((TRIB_TAG_WIDE)a * b));
-}
 
 /* 1 / a, by Fermat. */
 static uint64_t inverse(uint64_t a)

@@ -43,7 +43,7 @@
  * - Level 0: the ranks of the tag are hosts; memory of one host is trusted. Rings: each hop is a rank, which has the
  *   key; they keep the lane of lane.h. Shared memory alone: no packets, no lane.
  * - A rank of the job can lie about its part, and knows the key: out of scope.
- * Read next: tag_kernels.h, protocol/worker_lane.c (the use). */
+ * Read next: residue.h, tag_kernels.h, protocol/worker_lane.c (the use). */
 #ifndef TRIB_CORE_TAG_H
 #define TRIB_CORE_TAG_H
 
@@ -52,8 +52,8 @@
 #include <stdint.h>
 
 #include "core/chacha20.h"
+#include "core/residue.h"
 
-#define TRIB_TAG_PRIME ((UINT64_C(1) << 52) - 47)
 #define TRIB_TAG_ROW 256 /* words */
 #define TRIB_TAG_ROWS 8  /* of a payload at most */
 #define TRIB_TAG_KEY TRIB_CHACHA20_KEY
@@ -67,7 +67,7 @@ struct trib_tag_kernel {
     uint64_t (*sum)(const uint64_t *r, const uint64_t *s, const void *words, size_t count);
 };
 
-/* The best kernel for this CPU; one by name, NULL where the CPU or the build lacks it. */
+/* choice.c: the best kernel for this CPU; one by name, NULL where the CPU or the build lacks it. */
 const struct trib_tag_kernel *trib_tag_kernel(void);
 const struct trib_tag_kernel *trib_tag_kernel_named(const char *name);
 
@@ -130,29 +130,6 @@ uint64_t trib_tag_lone_mask(const struct trib_tag *tag, struct trib_tag_memory *
                             uint32_t rank);
 uint64_t trib_tag_lone_masks(const struct trib_tag *tag, struct trib_tag_memory *memory, const struct trib_tag_id *id,
                              const uint8_t *list);
-
-/* Arithmetic of residues: all below p. */
-static inline uint64_t trib_tag_add(uint64_t a, uint64_t b)
-{
-    uint64_t sum = a + b;
-
-    return sum >= TRIB_TAG_PRIME ? sum - TRIB_TAG_PRIME : sum;
-}
-
-static inline uint64_t trib_tag_less(uint64_t a, uint64_t b)
-{
-    return a >= b ? a - b : a + TRIB_TAG_PRIME - b;
-}
-
-/* x mod p of any x. */
-static inline uint64_t trib_tag_reduce(uint64_t x)
-{
-    uint64_t folded = (x & ((UINT64_C(1) << 52) - 1)) + 47 * (x >> 52);
-
-    return folded >= TRIB_TAG_PRIME ? folded - TRIB_TAG_PRIME : folded;
-}
-
-uint64_t trib_tag_times(uint64_t a, uint64_t b);
 
 /* True if rest is k u with 1 <= k <= ranks. rest: the lane of a result on wire int32, less all its other terms. */
 bool trib_tag_is_own(const struct trib_tag *tag, uint64_t rest);

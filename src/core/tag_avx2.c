@@ -3,7 +3,7 @@
  * products of a lane, of 58 bits, fit 64 bits. Compiled with -mavx2; empty on other CPUs. Read first: tag_scalar.c. */
 #include "core/tag_kernels.h"
 
-#if TRIB_TAG_X86
+#ifdef __x86_64__
 #include <immintrin.h>
 
 #define LANES 4 /* of 64 bits: TRIB_TAG_ROW has 64 words for each */

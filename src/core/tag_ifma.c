@@ -5,7 +5,7 @@
  * -mavx512ifma; empty on other CPUs. Read first: tag_scalar.c. */
 #include "core/tag_kernels.h"
 
-#if TRIB_TAG_X86
+#ifdef __x86_64__
 #include <immintrin.h>
 
 #define LANES ((size_t)8)

@@ -1,58 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* value.c: which kernels this CPU runs, and rows, blocks and tensors in terms of kernels. No
- * arithmetic of its own but the division of integers.
+/* value.c: rows, blocks and tensors in terms of kernels. No arithmetic of its own but the division of integers.
  *
  * Bits must not depend on the process that the library was loaded into: a module built with -ffast-math turns
  * subnormals off for every thread that starts after it, and a rank in such a process would get other bits than its
  * peers (I9). So the functions here give the kernels the default floating point environment and put the caller's back.
  * Read next: value_scalar.c. */
-#include "core/value_kernels.h"
+#include "core/value.h"
+
+#include <string.h>
 
 #include "core/assert.h"
-#include "core/cpu.h"
 
-#if TRIB_VALUE_X86
+#ifdef __x86_64__
 #include <xmmintrin.h>
 #endif
 
-/* ---- choice ---- */
-
-#if TRIB_VALUE_X86
-static bool cpu_has_avx512(void)
-{
-    return trib_cpu_has_avx2_floats() && trib_cpu_has_avx512() && __builtin_cpu_supports("avx512bw");
-}
-#endif
-
-const struct trib_value_kernels *trib_value_kernels(void)
-{
-#if TRIB_VALUE_X86
-    if (cpu_has_avx512()) {
-        return &trib_value_avx512;
-    }
-    if (trib_cpu_has_avx2_floats()) {
-        return &trib_value_avx2;
-    }
-#endif
-    return &trib_value_scalar;
-}
-
-const struct trib_value_kernels *trib_value_kernels_named(const char *name)
-{
-#if TRIB_VALUE_X86
-    if (trib_is_same_name(name, trib_value_avx512.name)) {
-        return cpu_has_avx512() ? &trib_value_avx512 : NULL;
-    }
-    if (trib_is_same_name(name, trib_value_avx2.name)) {
-        return trib_cpu_has_avx2_floats() ? &trib_value_avx2 : NULL;
-    }
-#endif
-    return trib_is_same_name(name, trib_value_scalar.name) ? &trib_value_scalar : NULL;
-}
-
 /* ---- floating point environment ---- */
 
-#if TRIB_VALUE_X86
+#ifdef __x86_64__
 /* Every exception masked, nearest even, subnormals kept; the six flags below are only history. */
 #define MXCSR_DEFAULT 0x1f80u
 #define MXCSR_FLAGS 0x3fu

@@ -19,6 +19,8 @@
 
 #include <tributary/types.h>
 
+#define TRIB_INFINITY_F32 UINT32_C(0x7f800000) /* bits of infinity */
+
 struct trib_value_kernels {
     const char *name; /* "scalar", "avx2", "avx512" */
     /* dst = a reduced with b: a + b, a x b, the lesser, the greater. b has the type's elements, dst and a those of its
@@ -48,7 +50,7 @@ struct trib_value_kernels {
     void (*order_nontemporal)(void);
 };
 
-/* The best table for this CPU. Pure: same answer at every call. */
+/* choice.c: the best table for this CPU. Pure: same answer at every call. */
 const struct trib_value_kernels *trib_value_kernels(void);
 /* One table by name, NULL where the CPU or the build lacks it. */
 const struct trib_value_kernels *trib_value_kernels_named(const char *name);

@@ -6,7 +6,7 @@
  * Read next: value.c. */
 #include "core/value_kernels.h"
 
-#if TRIB_VALUE_X86
+#ifdef __x86_64__
 #if !defined(__AVX2__) || !defined(__F16C__)
 #pragma GCC target("avx2,f16c,fma")
 #endif

@@ -7,7 +7,7 @@
  * Read next: value.c. */
 #include "core/value_kernels.h"
 
-#if TRIB_VALUE_X86
+#ifdef __x86_64__
 #if !defined(__AVX512F__) || !defined(__AVX512BW__) || !defined(__AVX512VL__) || !defined(__AVX512DQ__)
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,f16c,fma")
 #endif

@@ -26,7 +26,6 @@
 #define TRIB_NAN_F16 ((uint16_t)0x7e00)
 #define TRIB_NAN_BF16 ((uint16_t)0x7fc0)
 #define TRIB_NAN_F64 UINT64_C(0x7ff8000000000000)
-#define TRIB_INFINITY_F32 UINT32_C(0x7f800000)
 
 /* ---- the reductions of a file ----
  * Kernels are called sum_f32, minimum_u8 ... after the payload; the operation on one element or vector of a row:
@@ -80,11 +79,8 @@
 
 extern const struct trib_value_kernels trib_value_scalar;
 #ifdef __x86_64__
-#define TRIB_VALUE_X86 1
 extern const struct trib_value_kernels trib_value_avx2;
 extern const struct trib_value_kernels trib_value_avx512;
-#else
-#define TRIB_VALUE_X86 0
 #endif
 
 static inline float trib_float_from_bits(uint32_t bits)
