@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gather.c: rank 0's part of the rendezvous: waits for all ranks, checks each HELLO, and sends the memory file and
- * lines. Read next: rendezvous.h, rendezvous.c. */
+ * lines. Read next: hello.h, rendezvous.c. */
+#include "host/gather.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/rendezvous.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"

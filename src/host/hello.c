@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hello.c: how a rank reaches rank 0: its name, the connection, HELLO. Read next: rendezvous.c, gather.c. */
+#include "host/hello.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "host/rendezvous.h"
 #include "io/clock.h"
 #include "io/explain.h"
 

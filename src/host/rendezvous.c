@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rendezvous.c: how a rank enters the shared memory of its host, and leaves it. Read next: rendezvous.h, gather.c (rank
+/* rendezvous.c: how a rank enters the shared memory of its host, and leaves it. Read next: hello.h, gather.c (rank
  * 0's part). */
-#include "host/rendezvous.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/gather.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "host/host.h"
-#include "host/rendezvous.h"
+#include "host/hello.h"
 #include "io/clock.h"
 
 /* The lines of all but the last rank fill a message. */

@@ -15,7 +15,7 @@
 
 #include <tributary/tributary.h>
 
-#include "host/rendezvous.h"
+#include "host/hello.h"
 #include "io/clock.h"
 #include "patience.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rendezvous.h: messages by which the ranks of a host meet until they share memory. For the files of src/host alone.
+/* hello.h: messages by which the ranks of a host meet until they share memory. For the files of src/host alone.
  *
  *   - Rank 0 listens at an abstract name made of user and job. The name vanishes with the process, and each network
  *     namespace has its own names.
@@ -13,8 +13,8 @@
  * rank that leaves before its WELCOME frees its place. A rank that loses rank 0 before WELCOME looks for another rank
  * 0.
  * Read next: hello.c, gather.c (rank 0), rendezvous.c (the others, and the end of both). */
-#ifndef TRIB_HOST_RENDEZVOUS_H
-#define TRIB_HOST_RENDEZVOUS_H
+#ifndef TRIB_HOST_HELLO_H
+#define TRIB_HOST_HELLO_H
 
 #include "host/passing.h"
 #include "host/segment.h"
@@ -76,7 +76,5 @@ void trib_rendezvous_note_run(struct trib_rendezvous *meeting, const char *text)
 /* Another rank 0 has the name: tells it that there are two. True: the other belongs to another run, or is leaving, so
  * the name will be free. */
 bool trib_rendezvous_protest(struct trib_rendezvous *meeting);
-/* Rank 0's part, until all messages are sent. Returns as trib_host_open. */
-TRIB_MUST_USE enum trib_status trib_gather(struct trib_rendezvous *meeting);
 
 #endif
