@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* choice.c: which kernels this CPU gets: of values (value.h), of tags (tag.h) and of GHASH (ghash.h). CRC32C has no table
- * of kernels, and chooses in crc32c.c. Read next: cpu.h. */
+/* choice.c: which kernels this CPU gets: of values (value.h), of tags (tag.h) and of GHASH (ghash.h). CRC32C has no
+ * table of kernels, and chooses in crc32c.c. Read next: cpu.h. */
 #include <stddef.h>
 
 #include "core/cpu.h"

@@ -40,8 +40,8 @@ struct trib_ghash {
 /* The kernel without special instructions (ghash.c). */
 extern const struct trib_ghash_kernel trib_ghash_scalar;
 
-/* choice.c: the fastest kernel of this CPU; the kernel "vpclmul", "clmul" or "scalar", NULL if the CPU lacks its instructions, or
- * for any other name. */
+/* choice.c: the fastest kernel of this CPU; the kernel "vpclmul", "clmul" or "scalar", NULL if the CPU lacks its
+ * instructions, or for any other name. */
 const struct trib_ghash_kernel *trib_ghash_kernel(void);
 const struct trib_ghash_kernel *trib_ghash_kernel_named(const char *name);
 

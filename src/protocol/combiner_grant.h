@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* combiner_grant.h: what a combiner (combiner.h) is told, and what it counts. Read next: combiner.h. */
+/* combiner_grant.h: settings, grants and counters of a combiner (combiner.h). Read next: combiner.h. */
 #ifndef TRIB_PROTOCOL_COMBINER_GRANT_H
 #define TRIB_PROTOCOL_COMBINER_GRANT_H
 
