@@ -4,7 +4,7 @@ import functools
 import sys
 import warnings
 
-NAME = "tributary"
+from ._name import NAME
 
 
 def autoload():
@@ -29,7 +29,7 @@ def register():
 
 def _create(options, pg_options):
     """torch's creator: makes the group. The C library is loaded here, at first use."""
-    from ._group import create
+    from ._create import create
     return create(options, pg_options)
 
 

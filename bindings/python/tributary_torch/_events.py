@@ -15,7 +15,7 @@ import torch
 from torch._C._distributed_c10d import Work
 
 from . import _bootstrap
-from ._autoload import NAME
+from ._name import NAME
 
 is_on = torch._C._autograd._profiler_enabled
 _lock = threading.RLock()

@@ -10,23 +10,21 @@ Read next: _work.py (what is returned), _bootstrap.py (how the ranks meet).
 import _thread
 import ctypes
 import datetime
-import inspect
 import logging
 import os
 import sys
 import threading
-import types
 
 import torch
 import torch.distributed as dist
 from torch._C import _distributed_c10d as c10d
 
 from . import _bootstrap, _buffers, _capi, _events, _work
-from ._autoload import NAME
 from ._buffers import TYPES, Buffers, check, held, is_plain, moved_as, summed_as
 from ._events import Event, Recorder, recorded
-from ._gloo import AllOf, make_gloo
+from ._gloo import AllOf
 from ._monitored import MonitoredBarrier
+from ._name import NAME
 from ._work import LOOK_NS, Collector, Flight, TributaryWork
 
 _log = logging.getLogger("tributary_torch")
@@ -37,53 +35,11 @@ _FOLDER = os.path.dirname(__file__) + os.sep
 _PENDING_MAX = 64  # works that nobody waits for are looked at from here on
 
 
-def create(options, pg_options):
-    """torch's creator (register_backend, extended_api): joins the group's other ranks."""
-    from . import _mixed
-    devices, bound_device = _mixed.asked_devices()
-    others = _mixed.other_devices(devices)
-    is_ours = isinstance(pg_options, _bootstrap.Options)
-    if pg_options is not None and not is_ours and not others:
-        raise TypeError(f"pg_options of backend {NAME} are tributary_torch.Options, not {type(pg_options).__name__}")
-    ranks = list(options.global_ranks_in_group)
-    name = options.group_id
-    parent = _default_communicator() if ranks else None
-    options.store = store = _bootstrap.life_of(options.store, options.group_rank)
-    try:
-        comm = _bootstrap.open_communicator(store, options.group_rank, options.group_size, options.timeout,
-                                            pg_options if is_ours else None, parent, ranks, name)
-        gloo = _make_gloo_beside(comm, store, options)
-    except RuntimeError as error:
-        raise dist.DistBackendError(f"{NAME}: rank {options.group_rank} of group {name}: {error}") from None
-    kind = _mixed.MixedGroup if others else ProcessGroupTributary
-    group = kind(store, options.group_rank, options.group_size, comm, gloo, options.timeout, name, ranks)
-    for device, backend in others.items():
-        group.add_backend(device, backend, options, None if is_ours else pg_options)
-    if bound_device is not None:
-        group.bound_device_id = bound_device
-    return group
-
-
 def _is_within_package(frame):
     """Whether a call of this package, but for shutdown's own, has led to the one of this frame."""
     while frame is not None and (not frame.f_code.co_filename.startswith(_FOLDER) or frame.f_code.co_name == "shutdown"):
         frame = frame.f_back
     return frame is not None
-
-
-def _make_gloo_beside(comm, store, options):
-    try:
-        return make_gloo(store, options.group_rank, options.group_size, options.timeout)
-    except BaseException:
-        comm.close()
-        raise
-
-
-def _default_communicator():
-    if not dist.is_initialized():
-        return None
-    group = dist.distributed_c10d._get_default_group()
-    return group.communicator if getattr(group, "is_tributary", False) else None
 
 
 class ProcessGroupTributary(dist.ProcessGroup):
@@ -626,30 +582,3 @@ def _cause(tensor, opts):
     if tensor.dtype not in TYPES:
         return f" of {tensor.dtype}"
     return f" with {c10d.ReduceOp.RedOpType(hash(opts.reduceOp)).name}"
-
-
-def _skipper():
-    """What tells torch.compile to leave a code object alone, without importing torch._dynamo, which takes seconds."""
-    from torch._C._dynamo import eval_frame
-    if hasattr(eval_frame, "skip_code"):
-        return eval_frame.skip_code
-    alone = eval_frame._FrameExecStrategy(eval_frame._FrameAction.SKIP, eval_frame._FrameAction.DEFAULT)
-    return lambda code: eval_frame.set_code_exec_strategy(code, alone)
-
-
-def _keep_compiler_out():
-    """torch.compile looks into every Python function that runs within a compiled model's call. There is nothing for it in what is called
-    here, and it may not look into a group."""
-    try:
-        skip = _skipper()
-    except (ImportError, AttributeError):  # other versions of torch
-        return
-    for module in (_bootstrap, _buffers, _capi, _events, _work, sys.modules[__name__]):
-        owners = [module, *(one for one in vars(module).values() if isinstance(one, type) and one.__module__ == module.__name__)]
-        for function in (one for owner in owners for one in vars(owner).values()):
-            function = inspect.unwrap(getattr(function, "__func__", function))
-            if isinstance(function, types.FunctionType) and function.__module__ == module.__name__:
-                skip(function.__code__)
-
-
-_keep_compiler_out()

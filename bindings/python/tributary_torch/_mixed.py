@@ -3,7 +3,7 @@
 
 torch takes the first group that a creator returns for the whole, and drops the other backends of the string. So the group itself makes
 them, as torch would have, and gives each operation to the backend of its tensors' device.
-Read next: _group.py (create, which asks for this).
+Read next: _create.py, which asks for this.
 """
 import sys
 
@@ -11,9 +11,9 @@ import torch
 import torch.distributed as dist
 from torch._C import _distributed_c10d as c10d
 
-from ._autoload import NAME
 from ._gloo import AllOf
 from ._group import ProcessGroupTributary
+from ._name import NAME
 
 # The class of torch for a backend whose options are its own.
 _CLASSES = {"nccl": "ProcessGroupNCCL", "xccl": "ProcessGroupXCCL"}
