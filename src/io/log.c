@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log.c: see log.h. A line is built on the stack and leaves in one write, so no lock is needed. */
+/* log.c: see log.h. A line is built on the stack and leaves in one write, so no lock is needed. A pipe or a terminal
+ * that nobody reads would hold the writer up, and with it all jobs of a switch. So a line is written only where there
+ * is room for it. */
 #define _GNU_SOURCE
 #include "io/log.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -20,6 +23,7 @@
 
 static atomic_int level_default = TRIB_LOG_WARN;
 static atomic_int level_environment = LEVEL_UNKNOWN;
+static atomic_uint lost; /* lines that could not be written, and that no line tells of yet */
 
 static const char *level_name(enum trib_log_level level)
 {
@@ -66,6 +70,34 @@ bool trib_log_enabled(enum trib_log_level level)
     return (int)level <= limit;
 }
 
+/* Writes time, process and level. Returns the length. */
+static size_t begin_line(char line[LINE_MAX_LEN], enum trib_log_level level)
+{
+    struct timespec now;
+    struct tm day;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)gmtime_r(&now.tv_sec, &day);
+    size_t len = strftime(line, LINE_MAX_LEN, "%Y-%m-%dT%H:%M:%S", &day);
+    return len + (size_t)snprintf(line + len, LINE_MAX_LEN - len, ".%06ldZ tributary[%ld] %s ", now.tv_nsec / 1000,
+                                  (long)getpid(), level_name(level));
+}
+
+/* False: there is no room, or no reader. A pipe that is ready has room for PIPE_BUF bytes; files are always ready. */
+static bool write_line(const char *line, size_t len)
+{
+    struct pollfd error = {.fd = STDERR_FILENO, .events = POLLOUT};
+    return poll(&error, 1, 0) == 1 && error.revents == POLLOUT && write(STDERR_FILENO, line, len) == (ssize_t)len;
+}
+
+static bool say_lost(unsigned count)
+{
+    char line[LINE_MAX_LEN];
+    size_t len = begin_line(line, TRIB_LOG_WARN);
+    len += (size_t)snprintf(line + len, sizeof line - len,
+                            "%u lines of this log are lost: nobody read standard error, or its disk was full\n", count);
+    return write_line(line, len);
+}
+
 void trib_log(enum trib_log_level level, const char *format, ...)
 {
     if (!trib_log_enabled(level)) {
@@ -73,13 +105,7 @@ void trib_log(enum trib_log_level level, const char *format, ...)
     }
     int saved = errno;
     char line[LINE_MAX_LEN + 2];
-    struct timespec now;
-    struct tm day;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    (void)gmtime_r(&now.tv_sec, &day);
-    size_t len = strftime(line, sizeof(line), "%Y-%m-%dT%H:%M:%S", &day);
-    len += (size_t)snprintf(line + len, sizeof(line) - len, ".%06ldZ tributary[%ld] %s ", now.tv_nsec / 1000,
-                            (long)getpid(), level_name(level));
+    size_t len = begin_line(line, level);
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(line + len, LINE_MAX_LEN + 1 - len, format, arguments);
@@ -87,7 +113,11 @@ void trib_log(enum trib_log_level level, const char *format, ...)
     trib_make_printable(line + len, LINE_MAX_LEN + 1 - len); /* names in the line may come from another host */
     len = strlen(line);
     line[len] = '\n';
-    ssize_t written = write(STDERR_FILENO, line, len + 1);
-    (void)written; /* a failure cannot be reported */
+    unsigned count = atomic_exchange(&lost, 0);
+    if (count != 0 && !say_lost(count)) {
+        atomic_fetch_add(&lost, count + 1);
+    } else if (!write_line(line, len + 1)) {
+        atomic_fetch_add(&lost, 1);
+    }
     errno = saved;
 }
