@@ -292,7 +292,7 @@ static void explain(struct trib_comm *comm, uint64_t now_ns, char *text, size_t 
 {
     (void)now_ns;
     text[0] = '\0';
-    if (comm->stall_text[0] != '\0') {
+    if (comm->stall_text[0] != '\0' && !trib_comm_stall_is_over(comm)) {
         (void)snprintf(text, size, ": %s on fragment %" PRIu64, comm->stall_text, comm->stall_sequence);
     }
 }

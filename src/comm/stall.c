@@ -91,8 +91,7 @@ void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *eve
     }
 }
 
-/* True if the awaited fragment has come, or all others have it. */
-static bool has_come(const struct trib_comm *comm)
+bool trib_comm_stall_is_over(const struct trib_comm *comm)
 {
     uint64_t mark = comm->stall_is_mark ? trib_comm_common_mark(comm) : trib_comm_mark(comm);
     return mark > comm->stall_sequence;
@@ -103,7 +102,7 @@ void trib_comm_take_missing(struct trib_comm *comm, const struct trib_message *m
     char who[320] = "no rank is missing, but there is no result";
     comm->stalls_open = 0;
     if (comm->state != TRIB_COMM_RUNNING || comm->node == NULL || message->stall.sequence != comm->stall_sequence ||
-        has_come(comm)) {
+        trib_comm_stall_is_over(comm)) {
         return; /* the fragment has come meanwhile */
     }
     if (message->stall.missing.count != 0) {

@@ -152,6 +152,33 @@ static void call__timeout_names_who_is_missing(void **state)
     expect_good(ranks, RANKS);
 }
 
+/* Rank 1 is late for the first operation, and is named; then rank 2 never enters, and the time is too short to ask. */
+static void named_before_body(struct rank *rank)
+{
+    float value = 1.0F;
+    if (rank->config.rank == 1) {
+        (void)usleep(1400000 * patience());
+    }
+    CHECK(rank, trib_allreduce(rank->comm, &value, &value, 1, TRIB_FLOAT32, TRIB_SUM) == TRIB_OK);
+    trib_comm_set_timeout(rank->comm, 500 * TRIB_MILLISECOND_NS);
+    if (rank->config.rank != 2) {
+        enum trib_status status = trib_allreduce(rank->comm, &value, &value, 1, TRIB_FLOAT32, TRIB_SUM);
+        CHECK(rank, status == TRIB_ERR_TIMEOUT || status == TRIB_ERR_PEER);
+        CHECK(rank, says(trib_comm_error(rank->comm), "as operation 1 did not end within 500 ms"));
+        CHECK(rank, !says(trib_comm_error(rank->comm), "missing"));
+    }
+    (void)pthread_barrier_wait(rank->together);
+    (void)trib_comm_close(rank->comm);
+}
+
+static void call__timeout_names_no_rank_of_an_earlier_operation(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, named_before_body);
+    expect_good(ranks, RANKS);
+}
+
 /* ---- ends ---- */
 
 static void *abort_thread(void *argument)
@@ -628,6 +655,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(call__bad_arguments_leave_the_communicator_whole),
         cmocka_unit_test(call__timeout_names_who_is_missing),
+        cmocka_unit_test(call__timeout_names_no_rank_of_an_earlier_operation),
         cmocka_unit_test(abort__frees_who_is_blocked),
         cmocka_unit_test(abort__frees_who_is_blocked_without_thread),
         cmocka_unit_test(call__an_answer_that_has_come_counts_before_its_time),
