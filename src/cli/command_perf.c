@@ -422,7 +422,7 @@ static int run_here(struct perf_options *options)
     int result = spawn_wait(&ranks, true);
     tell_refusals(options);
     spawn_switch_stop(&own);
-    return ranks.count == options->workers ? result : 1;
+    return result;
 }
 
 /* The command line is over the environment. */

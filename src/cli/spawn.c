@@ -45,7 +45,8 @@ static pid_t fork_child(void)
     pid_t pid = fork();
 
     if (pid < 0) {
-        complain("cannot fork: %s", trib_explain_errno(errno));
+        complain("cannot start a process: %s%s", trib_explain_errno(errno),
+                 errno == EAGAIN ? ": raise `ulimit -u`, or the limit of processes of this container" : "");
     }
     if (pid == 0) {
         interrupt_release();
@@ -158,6 +159,7 @@ pid_t spawn_rank(struct spawn_ranks *ranks)
     if (pid > 0) {
         ranks->pids[ranks->count++] = pid;
     }
+    ranks->lacks |= pid < 0;
     return pid;
 }
 
@@ -256,6 +258,10 @@ int spawn_wait(struct spawn_ranks *ranks, bool quiet)
     int result = 0;
 
     spawn_catch();
+    if (ranks->lacks) { /* the others would wait for it */
+        result = 1;
+        due = press(ranks, 0, &termed);
+    }
     while (alive(ranks) > 0) {
         int status = 0;
         int rank = reap(ranks, &status);

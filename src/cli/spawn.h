@@ -26,6 +26,7 @@ struct spawn_ranks {
     pid_t pids[TRIB_RANKS_MAX];
     uint32_t count;
     bool adopts;      /* spawn_adopt was called */
+    bool lacks;       /* a rank could not be started */
     pid_t own_switch; /* a child that is no rank; 0: none */
 };
 
@@ -36,7 +37,7 @@ void spawn_catch(void);
  * (printed). */
 pid_t spawn_rank(struct spawn_ranks *ranks);
 /* Waits for all. Returns 0, or the exit status of the first rank that failed; then the others get 5 s before SIGTERM, 2
- * s more before SIGKILL. The ranks get SIGTERM for the signals of spawn_catch, which are kept for interrupt_came: also
+ * s more before SIGKILL. If a rank could not be started, 1, and SIGTERM comes at once. The ranks get SIGTERM for the signals of spawn_catch, which are kept for interrupt_came: also
  * signals after the last rank. quiet: do not name the failed rank. */
 int spawn_wait(struct spawn_ranks *ranks, bool quiet);
 /* From now on, descendants of ranks without a living parent are adopted. Before the first rank. */

@@ -11,6 +11,7 @@
 
 #include "cli/interrupt.h"
 #include "cli/spawn.h"
+#include "io/clock.h"
 
 /* The last rank has ended well: no loop passes the signal on, and the status of the ranks is 0. */
 static void signal__behind_the_last_rank_is_kept(void **state)
@@ -29,9 +30,26 @@ static void signal__behind_the_last_rank_is_kept(void **state)
     assert_int_equal(interrupt_status(), 128 + SIGTERM);
 }
 
+/* One of two ranks cannot be started (RLIMIT_NPROC does not bind root, so it is said here): the other would wait for it. */
+static void wait__ends_the_others_if_a_rank_is_lacking(void **state)
+{
+    struct spawn_ranks ranks = {.count = 0};
+    uint64_t begin = trib_clock_ns();
+    (void)state;
+    spawn_catch();
+    if (spawn_rank(&ranks) == 0) {
+        (void)sleep(60);
+        _exit(0);
+    }
+    ranks.lacks = true;
+    assert_int_equal(spawn_wait(&ranks, true), 1);
+    assert_true(trib_clock_ns() - begin < 50 * TRIB_SECOND_NS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wait__ends_the_others_if_a_rank_is_lacking),
         cmocka_unit_test(signal__behind_the_last_rank_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
