@@ -188,6 +188,10 @@ int command_sim(int argc, char **argv)
                                   .cores = options.cores};
         return sim_sweep(&sweep);
     }
+    if (options.shard != NULL || options.cores != 0) {
+        complain("%s goes with a sweep, not with one scenario", options.shard != NULL ? "--shard" : "--cores");
+        return EXIT_USAGE;
+    }
     struct sim_override levers[LEVERS_MAX];
     struct sim_overrides overrides = {levers, list_levers(&options, levers)};
     return sim_single(argv[rest], &overrides, &options.single);

@@ -24,6 +24,7 @@
 #include "sim/sweep/grid.h"
 
 static volatile pid_t running[SIM_CORES_MAX]; /* cells' processes; 0: none */
+static uint64_t cells[SIM_CORES_MAX];         /* of these processes */
 
 /* A signal that is sent to this process alone is for the cells as well. */
 static void on_interrupt(int signal)
@@ -89,12 +90,17 @@ static void reap(struct tally *t)
             t->running--;
             t->done += status == 0;
             t->failed |= status != 0;
+            if (WIFSIGNALED(status) && !interrupt_came()) {
+                complain("run %04" PRIu64 " was ended by signal %d (%s), as by the kernel where memory is short",
+                         cells[i], WTERMSIG(status), strsignal(WTERMSIG(status)));
+            }
             fprintf(stderr, "%" PRIu64 " of %" PRIu64 " runs are done\n", t->done, t->all);
         }
     }
 }
 
-static void start(const struct sim_grid *g, const char *folder, uint64_t cell, struct tally *t)
+/* Where no more processes may be, a run waits for one that ends. False: there is none. */
+static bool start(const struct sim_grid *g, const char *folder, uint64_t cell, struct tally *t)
 {
     uint32_t place = 0;
 
@@ -102,19 +108,26 @@ static void start(const struct sim_grid *g, const char *folder, uint64_t cell, s
         place++;
     }
     pid_t child = fork();
+    while (child < 0 && t->running > 0 && !interrupt_came()) {
+        reap(t);
+        child = fork();
+    }
     if (child == 0) {
         interrupt_release();
         _exit(run_cell(g, folder, cell));
     }
     if (child < 0) {
+        complain("run %04" PRIu64 " cannot be started: %s", cell, trib_explain_errno(errno));
         t->failed = 1;
-        return;
+        return false;
     }
+    cells[place] = cell;
     running[place] = child;
     t->running++;
     if (interrupt_came()) { /* between the two */
         (void)kill(child, SIGTERM);
     }
+    return true;
 }
 
 static int run_cells(const struct sim_grid *g, const struct sim_sweep *sweep, uint64_t shard, uint64_t shards)
@@ -134,8 +147,8 @@ static int run_cells(const struct sim_grid *g, const struct sim_sweep *sweep, ui
         while (t.running >= cores) {
             reap(&t);
         }
-        if (!interrupt_came()) {
-            start(g, sweep->out, cell, &t);
+        if (!interrupt_came() && !start(g, sweep->out, cell, &t)) {
+            break;
         }
     }
     while (t.running > 0) {

@@ -235,8 +235,39 @@ check "and the page again" [ -s "$TMP/sweep/sweep.html" ]
 expect 0 '^4 of 4 runs are done' "$T" sim sweep "$HERE/examples/sim/grid/schemes.toml" --out "$TMP/schemes"
 check_in "names along the axis" 'text-anchor="middle">switchml<' "$TMP/schemes/sweep.html"
 check_in "lines" '<p>Lines: job.placement' "$TMP/schemes/sweep.html"
+cp "$TMP/x.toml" "$TMP/x.before"
+echo 'stop = "2ms"' >>"$TMP/x.toml"
+expect_line 2 'sweep holds the results of another grid or scenario: name another folder' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep"
+cp "$TMP/x.before" "$TMP/x.toml"
 sed -i 's/20%/30%/' "$TMP/grid.toml"
-expect 2 'sweep holds the results of another grid' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep"
+expect 2 'sweep holds the results of another grid or scenario' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep"
+expect_line 2 '^tributary: --shard goes with a sweep, not with one scenario$' "$T" sim "$TMP/x.toml" --shard 1/2
+expect_line 2 '^tributary: --cores goes with a sweep, not with one scenario$' "$T" sim "$TMP/x.toml" -j 2
+
+say "cells that end badly"
+sed 's/3ms/400s/' "$TMP/x.toml" >"$TMP/long.toml" # ends by signals alone
+printf 'scenario = "long.toml"\n[[vary]]\nkey = "seed"\nvalues = "1, 2"\n' >"$TMP/long_grid.toml"
+"$T" sim sweep "$TMP/long_grid.toml" --out "$TMP/long" --cores 1 >"$TMP/out" 2>&1 &
+sweep=$!
+killed=
+for _ in 1 2; do
+    cell=$killed
+    while [ "$cell" = "$killed" ] && kill -0 "$sweep" 2>/dev/null; do
+        sleep 0.05
+        cell=$(pgrep -P "$sweep")
+    done
+    [ -z "$cell" ] || kill -KILL "$cell"
+    killed=$cell
+done
+wait "$sweep"
+check "a killed cell is a failure" [ $? -eq 1 ]
+check_in "with a cause" '^tributary: run 0001 was ended by signal 9 \(Killed\)' "$TMP/out"
+other=(setpriv --reuid 23456 --clear-groups) # who has no other process
+if [ "$(id -u)" = 0 ] && chmod 755 "$TMP" && "${other[@]}" "$T" --version >"$TMP/out" 2>&1; then
+    install -d -o 23456 "$TMP/few"
+    sed 's/long.toml/x.toml/' "$TMP/long_grid.toml" >"$TMP/short_grid.toml"
+    expect 0 '^2 of 2 runs are done' "${other[@]}" prlimit --nproc=2 "$T" sim sweep "$TMP/short_grid.toml" --out "$TMP/few/two" --cores 2
+fi
 sed 's/^key = "seed"/key = "traffic.load"/' "$TMP/grid.toml" >"$TMP/twice.toml"
 expect_line 1 'grid\.toml is no folder: name one' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/grid.toml"
 expect_line 1 'grid\.toml is no folder: name one' "$T" sim "$TMP/x.toml" --quiet --out "$TMP/grid.toml"

@@ -139,19 +139,15 @@ bool sim_grid_read(struct sim_grid *g, const char *path, char *error)
     return read_grid(g, path, error) && check_cells(g, error);
 }
 
-bool sim_grid_index(const struct sim_grid *g, const char *folder, char *error)
+/* The values of each cell, as text; NULL: out of memory. */
+static char *list_cells(const struct sim_grid *g, size_t *len)
 {
-    char path[SIM_PATH_LEN];
     char *made = NULL;
-    size_t len = 0;
-    FILE *text = open_memstream(&made, &len);
+    FILE *text = open_memstream(&made, len);
     struct sim_override list[SIM_VARY_MAX];
-    char fault[TRIB_ERROR_TEXT_MAX] = "";
-    size_t old_len = 0;
 
     if (text == NULL) {
-        trib_explain(error, "out of memory");
-        return false;
+        return NULL;
     }
     (void)fprintf(text, "cell");
     for (uint32_t i = 0; i < g->vary_count; i++) {
@@ -166,20 +162,52 @@ bool sim_grid_index(const struct sim_grid *g, const char *folder, char *error)
     }
     (void)fprintf(text, "\n");
     (void)fclose(text);
-    (void)snprintf(path, sizeof path, "%s/cells.csv", folder);
+    return made;
+}
+
+/* Writes the text to a file of the folder, which an earlier sweep may have written. False: the file has another text;
+ * or it cannot be written, and error has the cause. */
+static bool keep(const char *folder, const char *name, const char *text, size_t len, char *error)
+{
+    char path[SIM_PATH_LEN];
+    char fault[TRIB_ERROR_TEXT_MAX] = "";
+    size_t old_len = 0;
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
     char *old = trib_file_read(path, &old_len, fault);
-    bool is_good = old == NULL || (old_len == len && memcmp(old, made, len) == 0);
-    if (!is_good) {
-        trib_explain(error, "%s holds the results of another grid", folder);
-    } else if (old == NULL) {
+    bool is_good = old != NULL && old_len == len && memcmp(old, text, len) == 0;
+    if (old == NULL) {
         FILE *file = fopen(path, "w");
-        is_good = file != NULL && fwrite(made, 1, len, file) == len;
+        is_good = file != NULL && fwrite(text, 1, len, file) == len;
         is_good = file != NULL && fclose(file) == 0 && is_good;
         if (!is_good) {
             trib_explain(error, "%s: %s", path, trib_explain_errno(errno));
         }
     }
     free(old);
-    free(made);
+    return is_good;
+}
+
+bool sim_grid_index(const struct sim_grid *g, const char *folder, char *error)
+{
+    size_t len = 0;
+    size_t scenario_len = 0;
+    char *cells = list_cells(g, &len);
+    char *scenario = trib_file_read(g->scenario, &scenario_len, error);
+    bool is_good = cells != NULL && scenario != NULL;
+
+    if (cells == NULL) {
+        trib_explain(error, "out of memory");
+    } else if (is_good) {
+        error[0] = '\0';
+        is_good = keep(folder, "cells.csv", cells, len, error) &&
+                  keep(folder, "scenario.toml", scenario, scenario_len, error);
+        if (!is_good && error[0] == '\0') {
+            trib_explain(error, "%s holds the results of another grid or scenario: name another folder, or remove it",
+                         folder);
+        }
+    }
+    free(scenario);
+    free(cells);
     return is_good;
 }

@@ -33,7 +33,8 @@ bool sim_grid_read(struct sim_grid *g, const char *path, char *error);
 void sim_grid_free(struct sim_grid *g);
 /* Returns the value of each key in a cell. The first key varies slowest. */
 void sim_grid_choose(const struct sim_grid *g, uint64_t cell, struct sim_override list[SIM_VARY_MAX]);
-/* Writes cells.csv with the values of each cell. False: the folder belongs to another grid, or cannot be written. */
+/* Writes cells.csv with the values of each cell, and scenario.toml, a copy of the scenario. False: the folder has those
+ * of another grid or scenario, or cannot be written. */
 bool sim_grid_index(const struct sim_grid *g, const char *folder, char *error);
 /* Writes figures.csv and, if keys vary, sweep.html into the folder. All cells must have results there. *partial: number
  * of cells with incomplete iterations of jobs. False: error has the cause. */
