@@ -174,6 +174,11 @@ static void name_meeting(const struct trib_comm *comm, struct trib_config *confi
     config->ranks = comm->level0->place.count;
 }
 
+static bool has_failed(void *comm)
+{
+    return atomic_load_explicit(&((struct trib_comm *)comm)->failed, memory_order_acquire);
+}
+
 enum trib_status trib_level0_meet(struct trib_comm *comm, char *error)
 {
     TRIB_ASSERT(trib_level0_must_meet(comm));
@@ -183,7 +188,7 @@ enum trib_status trib_level0_meet(struct trib_comm *comm, char *error)
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     name_meeting(comm, &config);
     trib_endpoint_unlock(comm->endpoint);
-    enum trib_status status = trib_host_open(&config, trib_key_id_number(&comm->keys), &comm->failed, &host, cause);
+    enum trib_status status = trib_host_open(&config, trib_key_id_number(&comm->keys), has_failed, comm, &host, cause);
     trib_endpoint_lock(comm->endpoint);
     if (status == TRIB_OK) {
         comm->host = host;

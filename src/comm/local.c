@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "comm/describe.h"
+#include "comm/drive.h"
 #include "comm/end.h"
+#include "comm/endpoint.h"
 #include "comm/memory.h"
 #include "comm/queue.h"
 #include "comm/state.h"
@@ -17,11 +19,23 @@
 #include "core/assert.h"
 #include "io/explain.h"
 
-enum trib_status trib_comm_open_host(struct trib_comm *comm, const struct trib_comm *maker, char *error)
+/* Other ranks may wait for operations of the maker before they come. */
+static bool look_at_maker(void *user)
+{
+    struct trib_comm *maker = user;
+    if (!maker->config.progress_thread) {
+        trib_endpoint_lock(maker->endpoint);
+        trib_endpoint_poke(maker->endpoint);
+        trib_endpoint_unlock(maker->endpoint);
+    }
+    return atomic_load_explicit(&maker->failed, memory_order_acquire);
+}
+
+enum trib_status trib_comm_open_host(struct trib_comm *comm, struct trib_comm *maker, char *error)
 {
     TRIB_ASSERT(comm->endpoint == NULL && comm->host == NULL);
     enum trib_status status = trib_host_open(&comm->config, trib_key_id_number(&comm->keys),
-                                             maker != NULL ? &maker->failed : NULL, &comm->host, error);
+                                             maker != NULL ? look_at_maker : NULL, maker, &comm->host, error);
     if (status != TRIB_OK && maker != NULL && atomic_load_explicit(&maker->failed, memory_order_acquire)) {
         trib_explain(error, "%.400s (job %s, of which it was made)", maker->failure_text, maker->config.job);
         return maker->failure;

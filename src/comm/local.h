@@ -7,5 +7,5 @@
 
 /* Meets the other ranks. Not locked: the communicator has no endpoint yet. maker: NULL, or the communicator that
  * made it; if the maker fails, comm fails. Returns as trib_comm_create. */
-TRIB_MUST_USE enum trib_status trib_comm_open_host(struct trib_comm *comm, const struct trib_comm *maker, char *error);
+TRIB_MUST_USE enum trib_status trib_comm_open_host(struct trib_comm *comm, struct trib_comm *maker, char *error);
 #endif

@@ -51,18 +51,19 @@ struct trib_rendezvous {
     uint64_t key_id;
     uint64_t waits_ns; /* start of the wait, for error texts */
     uint64_t deadline_ns;
-    const atomic_bool *doomed; /* NULL: never */
+    bool (*is_doomed)(void *user); /* NULL: never */
+    void *user;
     char *error;
     bool has_met_other_run; /* under this name; `error` has the text */
     int own_line;           /* sent to the other ranks */
 };
 
-/* Longest wait before the next look at `doomed`, ns. */
+/* Longest wait before the next call of is_doomed, ns. */
 #define TRIB_MEETING_LOOK_NS UINT64_C(50000000)
 
 static inline bool trib_meeting_is_doomed(const struct trib_rendezvous *meeting)
 {
-    return meeting->doomed != NULL && atomic_load_explicit(meeting->doomed, memory_order_acquire);
+    return meeting->is_doomed != NULL && meeting->is_doomed(meeting->user);
 }
 
 void trib_hello_fill(const struct trib_rendezvous *meeting, struct trib_hello *hello);

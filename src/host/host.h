@@ -111,12 +111,14 @@ enum trib_host_verdict {
     TRIB_HOST_FAILED      /* another rank has ended the communicator: see trib_host_failure */
 };
 
-/* Finds the other ranks of config->job and waits until all have joined, or until *doomed (may be NULL) is true.
+/* Finds the other ranks of config->job and waits until all have joined, or until is_doomed (may be NULL), which is called
+ * at least every 50 ms, returns true.
  * Returns ERR_MEMORY, ERR_SYSTEM, ERR_REFUSED, ERR_VERSION, ERR_SETTINGS, ERR_TIMEOUT, ERR_PEER, ERR_ABORTED, or the
  * status that another rank recorded; `error` (TRIB_ERROR_TEXT_MAX bytes) has the text. The caller owns *host and
  * releases it with trib_host_close. key_id: of the job's key, the same at all ranks; 0: none. */
 TRIB_MUST_USE enum trib_status trib_host_open(const struct trib_config *config, uint64_t key_id,
-                                              const atomic_bool *doomed, struct trib_host **host, char *error);
+                                              bool (*is_doomed)(void *user), void *user, struct trib_host **host,
+                                              char *error);
 /* This rank takes no more steps: ranks that wait for one get LEFT. No operation may be under way. */
 void trib_host_leave(struct trib_host *host);
 /* Leaves the communicator and frees host. Published bytes and counts stay in the segment. */

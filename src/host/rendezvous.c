@@ -315,8 +315,8 @@ static enum trib_status meet(struct trib_rendezvous *meeting)
     return status == TRIB_OK ? enter(meeting) : status;
 }
 
-enum trib_status trib_host_open(const struct trib_config *config, uint64_t key_id, const atomic_bool *doomed,
-                                struct trib_host **host, char *error)
+enum trib_status trib_host_open(const struct trib_config *config, uint64_t key_id, bool (*is_doomed)(void *user),
+                                void *user, struct trib_host **host, char *error)
 {
     struct trib_host *made = make(config);
     if (made == NULL) {
@@ -328,7 +328,8 @@ enum trib_status trib_host_open(const struct trib_config *config, uint64_t key_i
         .host = made,
         .config = config,
         .key_id = key_id,
-        .doomed = doomed,
+        .is_doomed = is_doomed,
+        .user = user,
         .waits_ns = now,
         .deadline_ns = trib_time_after(now, config->join_timeout_ns),
         .error = error,

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "host/host.h"
 #include "host/hello.h"
+#include "host/host.h"
 #include "io/clock.h"
 
 /* The lines of all but the last rank fill a message. */
@@ -34,7 +34,7 @@ static void *open_rank_0(void *argument)
     struct opening *opening = argument;
     struct trib_host *host = NULL;
     char error[TRIB_ERROR_TEXT_MAX];
-    opening->status = trib_host_open(&opening->config, 0, NULL, &host, error);
+    opening->status = trib_host_open(&opening->config, 0, NULL, NULL, &host, error);
     return NULL;
 }
 

@@ -117,7 +117,7 @@ static void join__gives_rank_0_time_to_speak(void **state)
     assert_int_equal(bind(rank_0, (const struct sockaddr *)&name, len), 0);
     assert_int_equal(listen(rank_0, 1), 0);
     uint64_t begun_ns = trib_clock_ns();
-    assert_int_equal(trib_host_open(&config, 0, NULL, &host, error), TRIB_ERR_TIMEOUT);
+    assert_int_equal(trib_host_open(&config, 0, NULL, NULL, &host, error), TRIB_ERR_TIMEOUT);
     uint64_t waited_ns = trib_clock_ns() - begun_ns;
     assert_non_null(strstr(error, " does not answer"));
     assert_true(waited_ns >= config.join_timeout_ns + trib_time_to_hear(config.join_timeout_ns));

@@ -31,7 +31,7 @@ static void *open_host(void *opening)
 {
     struct opening *own = opening;
     char error[TRIB_ERROR_TEXT_MAX];
-    own->status = trib_host_open(&own->config, 0, NULL, &own->host, error);
+    own->status = trib_host_open(&own->config, 0, NULL, NULL, &own->host, error);
     return NULL;
 }
 

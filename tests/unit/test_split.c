@@ -270,6 +270,40 @@ static void subset__needs_its_members_only(void **state)
     expect_good(ranks, RANKS);
 }
 
+static void no_thread(struct trib_config *config)
+{
+    config->progress_thread = false;
+}
+
+/* The last rank waits for two operations after the others, which come to the subset only when both are done. */
+static void under_way_body(struct rank *rank)
+{
+    static const uint32_t all[RANKS] = {0, 1, 2, 3};
+    struct trib_comm *made = NULL;
+    struct trib_request *request[2] = {NULL, NULL};
+    int64_t value[2] = {1, 2};
+    for (unsigned i = 0; i < 2; i++) {
+        CHECK(rank,
+              trib_allreduce_start(rank->comm, &value[i], &value[i], 1, TRIB_INT64, TRIB_SUM, &request[i]) == TRIB_OK);
+        CHECK(rank, rank->config.rank == RANKS - 1 || trib_request_wait(request[i]) == TRIB_OK);
+    }
+    CHECK(rank, trib_comm_subset(rank->comm, all, RANKS, 0, &made, rank->error) == TRIB_OK);
+    for (unsigned i = 0; i < 2 && rank->config.rank == RANKS - 1; i++) {
+        CHECK(rank, trib_request_wait(request[i]) == TRIB_OK);
+    }
+    CHECK(rank, value[0] == RANKS && value[1] == 2 * RANKS);
+    CHECK(rank, made == NULL || trib_comm_close(made) == TRIB_OK);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void subset__goes_on_with_operations_of_its_maker(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, no_thread, under_way_body);
+    expect_good(ranks, RANKS);
+}
+
 static void bad_list_body(struct rank *rank)
 {
     static const uint32_t strange[] = {0, 2};
@@ -596,6 +630,7 @@ int main(void)
         cmocka_unit_test(split__meets_only_splits),
         cmocka_unit_test(subset__needs_its_members_only),
         cmocka_unit_test(subset__goes_on_without_rank_0),
+        cmocka_unit_test(subset__goes_on_with_operations_of_its_maker),
         cmocka_unit_test(subset__refuses_bad_lists),
         cmocka_unit_test(subset__of_another_run_has_another_name),
         cmocka_unit_test(subset__from_several_threads),
