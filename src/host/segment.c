@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,20 +68,31 @@ unsigned char *trib_host_result(const struct trib_host *host, uint32_t step)
     return first + (size_t)(step % 2) * host->chunk;
 }
 
-/* Sealed before any other rank sees it, so no rank that maps the file can meet a shorter one. */
-int trib_host_segment_make(uint32_t ranks, char *error)
+int trib_host_memory_file(size_t bytes)
 {
-    int fd = memfd_create("tributary", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0) {
-        trib_explain(error, "cannot make a memory file: %s", trib_explain_errno(errno));
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) { /* SIGXFSZ would end the process */
+        errno = EFBIG;
         return -1;
     }
-    if (ftruncate(fd, (off_t)trib_host_segment_bytes(ranks)) != 0 ||
-        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-        trib_explain(error, "cannot make a memory file of %zu bytes: %s", trib_host_segment_bytes(ranks),
-                     trib_explain_errno(errno));
+    int fd = memfd_create("tributary", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd >= 0 &&
+        (ftruncate(fd, (off_t)bytes) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)) {
+        int saved = errno;
         (void)close(fd);
+        errno = saved;
         return -1;
+    }
+    return fd;
+}
+
+int trib_host_segment_make(uint32_t ranks, char *error)
+{
+    int fd = trib_host_memory_file(trib_host_segment_bytes(ranks));
+    if (fd < 0) {
+        trib_explain(error, "cannot make a memory file of %zu bytes: %s%s", trib_host_segment_bytes(ranks),
+                     trib_explain_errno(errno),
+                     errno == EFBIG ? ": raise `ulimit -f`, which limits memory that processes share as well" : "");
     }
     return fd;
 }

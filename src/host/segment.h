@@ -172,7 +172,10 @@ static inline bool trib_host_wants(const struct trib_host *host, uint32_t rank)
 
 /* Bytes of a segment for `ranks` ranks. */
 size_t trib_host_segment_bytes(uint32_t ranks);
-/* Makes the memory file. Returns a descriptor of the caller's, or -1 with the cause in error. */
+/* Makes a memory file of so many bytes. It is sealed before any other rank sees it, so no rank that maps the file can
+ * meet a shorter one. Returns a descriptor of the caller's, or -1 with the cause in errno. */
+int trib_host_memory_file(size_t bytes);
+/* Makes the memory file of a segment. Returns a descriptor of the caller's, or -1 with the cause in error. */
 int trib_host_segment_make(uint32_t ranks, char *error);
 /* Maps the memory file; fd stays the caller's. Returns ERR_SYSTEM, ERR_VERSION. */
 TRIB_MUST_USE enum trib_status trib_host_segment_map(struct trib_host *host, int fd, char *error);

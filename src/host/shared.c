@@ -40,13 +40,8 @@ static _Atomic uint64_t allocations_freed;
 
 static bool map(struct allocation *allocation)
 {
-    allocation->fd = memfd_create("tributary", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    allocation->fd = trib_host_memory_file(allocation->bytes);
     if (allocation->fd < 0) {
-        return false;
-    }
-    if (ftruncate(allocation->fd, (off_t)allocation->bytes) != 0 ||
-        fcntl(allocation->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-        (void)close(allocation->fd);
         return false;
     }
     void *at = mmap(NULL, allocation->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, allocation->fd, 0);

@@ -136,6 +136,8 @@ expect_line 2 'cannot resolve "nowhere.invalid"' "$T" run -n 4 --switch nowhere.
 expect_line 2 'cannot resolve "nowhere.invalid"' "$T" perf --workers 4 --switch nowhere.invalid
 expect_line 2 'network cards .* "nope0" is neither' "$T" perf --workers 4 --nics nope0
 expect_line 2 'scheme panama:7/8: ' "$T" perf --workers 4 --scheme panama:7/8 --wire int32
+expect 1 'cannot make a memory file of [0-9]+ bytes: File too large: raise `ulimit -f`' \
+    bash -c 'ulimit -f 100; exec "$1" perf --workers 2 --no-switch -e 64' - "$T"
 expect_line 2 'fallback \(TRIB_FALLBACK\) is on, but no switch' env TRIB_FALLBACK=1 "$T" perf --workers 3 --no-switch
 expect_line 2 'fallback \(TRIB_FALLBACK\) is on, but no switch' env TRIB_FALLBACK=1 "$T" run -n 3 --no-switch -- true
 expect 1 '^tributary: ranks 0, 1, 2: switch 127.0.0.1:1 unreachable: connection refused' \
