@@ -502,6 +502,29 @@ static void silent__parent_is_named_to_a_rank_that_waits(void **state)
     close_all(fd, 2);
 }
 
+/* A rank that gives up hears it as well: the parent, which knows who is missing, cannot say so. */
+static void silent__parent_is_named_to_a_rank_that_gives_up(void **state)
+{
+    struct world *w = *state;
+    const struct trib_message ping = {.kind = TRIB_MESSAGE_PING};
+    const struct trib_message abort = {.kind = TRIB_MESSAGE_ABORT, .fail = {.status = TRIB_ERR_TIMEOUT}};
+    uint32_t number[2];
+    int fd[2];
+    run_two(w, fd, number);
+    send_message(fd[0], &abort); /* nothing was asked yet */
+    assert_int_equal(hears(w, w->line, TRIB_MESSAGE_BYTES).bytes.number, number[0]);
+    assert_true(is_quiet(w, fd[0]));
+    send_message(fd[1], &ping);
+    (void)hears(w, fd[1], TRIB_MESSAGE_PONG);
+    for (uint32_t i = 0; i < 5; i++) {
+        w->now_ns += TRIB_SECOND_NS;
+        pump(w);
+    }
+    send_message(fd[1], &abort);
+    assert_non_null(strstr(hears(w, fd[1], TRIB_MESSAGE_FAIL).fail.text, "nothing comes from switch "));
+    close_all(fd, 2);
+}
+
 /* A switch below hears the name before PONG, and only as long as the parent is silent. */
 static void silent__parent_is_named_to_a_switch_below(void **state)
 {
@@ -684,6 +707,7 @@ int main(void)
         TEST(flow__unread_words_end_their_channel_alone),
         TEST(silent__parent_is_lost),
         TEST(silent__parent_is_named_to_a_rank_that_waits),
+        TEST(silent__parent_is_named_to_a_rank_that_gives_up),
         TEST(silent__parent_is_named_to_a_switch_below),
         TEST(silent__switch_above_the_parent_is_named),
         TEST(agent__opens_what_its_controller_asks_for),

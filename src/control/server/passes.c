@@ -172,7 +172,14 @@ static bool is_between(const struct trib_pass *pass)
     return pass->left == 0 && pass->head_len == 0;
 }
 
-/* Tells the name of a silent switch above, if any: the parent, or the switch that the parent has named. */
+/* Names a silent switch above: the parent, or the switch that the parent has named; "": there is none. */
+static void name_silent(const struct trib_uplinks *uplinks, char *text, size_t size)
+{
+    bool is_parent = !trib_trunk_stands(uplinks) || trib_ping_is_silent(&uplinks->trunk->ping, 0);
+    (void)snprintf(text, size, is_parent ? "switch %s (its process does not answer)" : "%s",
+                   is_parent ? uplinks->name : uplinks->silent);
+}
+
 static void say_silent(const struct trib_uplinks *uplinks, const struct trib_pass *pass,
                        const struct trib_message *stall)
 {
@@ -181,12 +188,7 @@ static void say_silent(const struct trib_uplinks *uplinks, const struct trib_pas
     if (!trib_trunk_stands(uplinks)) {
         return;
     }
-    if (trib_ping_is_silent(&uplinks->trunk->ping, 0)) {
-        (void)snprintf(missing.stall.where, sizeof missing.stall.where, "switch %s (its process does not answer)",
-                       uplinks->name);
-    } else {
-        (void)snprintf(missing.stall.where, sizeof missing.stall.where, "%s", uplinks->silent);
-    }
+    name_silent(uplinks, missing.stall.where, sizeof missing.stall.where);
     if (missing.stall.where[0] != '\0') {
         answer(uplinks, pass->down, &missing);
     }
@@ -217,6 +219,18 @@ static void answer_stall(const struct trib_uplinks *uplinks, const struct trib_p
     }
 }
 
+/* A rank gives up, and waits a moment to hear which ranks are missing. A silent switch above cannot say so. */
+static void answer_abort(const struct trib_uplinks *uplinks, const struct trib_pass *pass)
+{
+    struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = TRIB_ERR_TIMEOUT}};
+    char silent[sizeof uplinks->silent];
+    name_silent(uplinks, silent, sizeof silent);
+    if (silent[0] != '\0' && is_between(pass)) {
+        trib_explain(fail.fail.text, "nothing comes from %s", silent);
+        answer(uplinks, pass->down, &fail);
+    }
+}
+
 static bool pass_take(void *owner, struct trib_pass *pass, const uint8_t *bytes, size_t count)
 {
     struct trib_uplinks *uplinks = owner;
@@ -233,6 +247,9 @@ static bool pass_take(void *owner, struct trib_pass *pass, const uint8_t *bytes,
     }
     if (bytes[4] == TRIB_MESSAGE_STALL && trib_message_decode(bytes, count, &message, &used) == TRIB_OK) {
         answer_stall(uplinks, pass, &message);
+    }
+    if (bytes[4] == TRIB_MESSAGE_ABORT) {
+        answer_abort(uplinks, pass);
     }
     if (trib_outbox_add_bytes(&pass->out, bytes, count)) {
         queue(uplinks, pass);
