@@ -116,8 +116,8 @@ struct trib_config {
      * all ranks share that memory, and false is an error [true]. */
     bool level0;
     bool multicast; /* ask for results by multicast; used only if every rank receives multicast [true] */
-    /* Thread that makes progress; without it only calls do. The thread always runs without a switch, with fallback, and
-     * at a switch with gradient_bytes [true]. */
+    /* Thread that makes progress; without it only calls do. The thread always runs where ranks are the roots
+     * (rendezvous), with fallback, and at a switch with gradient_bytes [true]. */
     bool progress_thread;
     bool trains; /* many packets per system call [true]; false is for comparison */
     /* Longest busy wait before sleeping, microseconds; the wait yields the CPU. A tenth while more is to be sent: then

@@ -14,8 +14,10 @@ extern "C" {
 enum trib_type {
     TRIB_TYPE_NONE = 0,
     TRIB_FLOAT32 = 1,  /* IEEE 754 binary32 */
-    TRIB_FLOAT16 = 2,  /* IEEE 754 binary16; reduced in float32, rounded once */
-    TRIB_BFLOAT16 = 3, /* upper half of binary32; reduced in float32, rounded once */
+    /* IEEE 754 binary16. Reduced in float32, and rounded once at each switch on the way; a switch with more than 64
+     * ranks counts as one above one for each 64 of them. */
+    TRIB_FLOAT16 = 2,
+    TRIB_BFLOAT16 = 3, /* upper half of binary32; reduced as float16 */
     TRIB_INT32 = 4,    /* two's complement; sums and products of all integers wrap */
     TRIB_INT64 = 5,
     TRIB_BYTES = 6,   /* opaque bytes: broadcast and allgather only */
