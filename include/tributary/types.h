@@ -14,8 +14,8 @@ extern "C" {
 enum trib_type {
     TRIB_TYPE_NONE = 0,
     TRIB_FLOAT32 = 1,  /* IEEE 754 binary32 */
-    /* IEEE 754 binary16. Reduced in float32, and rounded once at each switch on the way; a switch with more than 64
-     * ranks counts as one above one for each 64 of them. */
+    /* IEEE 754 binary16. Reduced in float32, and rounded once in the memory of a host with several ranks, and once at
+     * each switch on the way; a switch with more than 64 ranks counts as one above one for each 64 of them. */
     TRIB_FLOAT16 = 2,
     TRIB_BFLOAT16 = 3, /* upper half of binary32; reduced as float16 */
     TRIB_INT32 = 4,    /* two's complement; sums and products of all integers wrap */

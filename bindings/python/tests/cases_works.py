@@ -415,6 +415,32 @@ def lazy():
     assert torch.equal(given, torch.tensor([-2j, 3 + 1j]))
 
 
+def complex_sums():
+    """Sums of complex numbers, which torch turns into sums of parts for all_reduce alone."""
+    ranks, rank = dist.get_world_size(), dist.get_rank()
+    mine = torch.complex(torch.arange(4.0), torch.full((4,), float(rank)))
+    of_all = torch.complex(ranks * torch.arange(4.0), torch.full((4,), float(sum(range(ranks)))))
+    for op, wanted in ((dist.ReduceOp.SUM, of_all), (dist.ReduceOp.AVG, of_all / ranks)):
+        for root in range(ranks):
+            given = mine.clone()
+            dist.reduce(given, root, op)
+            assert torch.equal(given, wanted if rank == root else mine)
+        share = torch.zeros(8, dtype=torch.complex64)[::2]
+        dist.reduce_scatter_tensor(share, mine.repeat(ranks), op)
+        assert torch.equal(share, wanted)
+        dist.reduce_scatter(share, [mine.conj() for other in range(ranks)], op)
+        assert torch.equal(share, wanted.conj())
+        sizes = [1 + other % 2 for other in range(ranks)]
+        share = torch.zeros(sizes[rank], dtype=torch.complex128)
+        dist.reduce_scatter(share, [mine[:size].to(torch.complex128) for size in sizes], op)
+        assert torch.equal(share, wanted[:sizes[rank]].to(torch.complex128))
+        shares = [torch.zeros(4, dtype=torch.complex64) for one in range(2)]
+        opts = dist.ReduceScatterOptions()
+        opts.reduceOp = op
+        dist.group.WORLD.reduce_scatter_tensor_coalesced(shares, [mine.repeat(ranks), mine.conj().repeat(ranks)], opts).wait()
+        assert torch.equal(shares[0], wanted) and torch.equal(shares[1], wanted.conj())
+
+
 def overlapping():
     """An output that lies in the input, at any rank's place there, and the other way round."""
     ranks, rank = dist.get_world_size(), dist.get_rank()

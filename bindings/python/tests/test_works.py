@@ -5,7 +5,8 @@ from conftest import PATIENCE
 
 
 @pytest.mark.parametrize("case", ["callback_waits", "callbacks_in_order", "callback_waits_for_later_works", "polled", "interrupted",
-                                  "interrupted_anywhere", "interrupted_behind_start", "interrupted_in_backward", "interrupted_behind_refusal", "nothing_to_do", "same_name", "lazy", "overlapping",
+                                  "interrupted_anywhere", "interrupted_behind_start", "interrupted_in_backward", "interrupted_behind_refusal", "nothing_to_do",
+                                  "same_name", "lazy", "complex_sums", "overlapping",
                                   "changed_lists", "elsewhere", "expanded", "received_early", "waiting", "without_values", "inference", "mixed"])
 def test_works(world, case):
     world.run(f"cases_works.{case}", seconds=30)

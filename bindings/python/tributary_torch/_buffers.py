@@ -38,6 +38,14 @@ def summed_as(tensor, op):
     return how
 
 
+def in_parts(tensor, op, is_source=False):
+    """The tensor; or, of a complex one that is added up, its real and imaginary parts, in the same memory or, of a source, a copy."""
+    if not tensor.is_complex() or hash(op) not in (_SUM, _AVG) or tensor.layout is not torch.strided:
+        return tensor
+    plain = tensor.detach().resolve_conj().resolve_neg() if is_source else tensor.detach()
+    return tensor if plain.is_conj() or plain.is_neg() else torch.view_as_real(plain)
+
+
 def moved_as(tensor):
     """(type, elements) for a tensor that is only moved: types that the library does not know travel as bytes."""
     kind = TYPES.get(tensor.dtype)

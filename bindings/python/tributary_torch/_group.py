@@ -20,7 +20,7 @@ import torch.distributed as dist
 from torch._C import _distributed_c10d as c10d
 
 from . import _bootstrap, _buffers, _capi, _events, _work
-from ._buffers import TYPES, Buffers, check, held, is_plain, moved_as, summed_as
+from ._buffers import TYPES, Buffers, check, held, in_parts, is_plain, moved_as, summed_as
 from ._events import Event, Recorder, recorded
 from ._gloo import AllOf
 from ._monitored import MonitoredBarrier
@@ -325,7 +325,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
             root, opts = opts, _options(c10d.ReduceOptions, op, timeout)
             opts.rootRank = root
         opts = _options(c10d.ReduceOptions, opts, timeout)
-        tensor = tensors[0]
+        tensor = in_parts(tensors[0], opts.reduceOp)
         how = summed_as(tensor, opts.reduceOp) if check(tensor) else None
         if how is None:
             return self._by_gloo("reduce", _cause(tensor, opts), tensors, self._gloo.reduce, tensors, opts)
@@ -339,14 +339,15 @@ class ProcessGroupTributary(dist.ProcessGroup):
         outputs, inputs = _listed(outputs), _listed(inputs)
         parts = inputs[0] if isinstance(inputs[0], list) else inputs
         opts = _options(c10d.ReduceScatterOptions, opts, timeout)
-        output = outputs[0]
-        self._check_parts("reduce_scatter", output, parts)
+        self._check_parts("reduce_scatter", outputs[0], parts)
+        output = in_parts(outputs[0], opts.reduceOp)
         how = summed_as(output, opts.reduceOp) if _check_all(output, *parts) else None
         if how is None:
             return self._by_gloo("reduce_scatter", _cause(output, opts), parts, self._gloo.reduce_scatter, outputs, [parts], opts)
         buffers = Buffers()
-        counts = [part.numel() for part in parts]
-        send = buffers.sources(parts)
+        sources = [in_parts(part, opts.reduceOp, is_source=True) for part in parts]
+        counts = [part.numel() for part in sources]
+        send = buffers.sources(sources)
         recv = buffers.target_beside(output, send, *self._place(output, counts)).data_ptr()
         if len(set(counts)) == 1:
             return self._run("reduce_scatter", (send.data_ptr(), recv, counts[0], *how), outputs, opts, buffers, parts)
@@ -355,13 +356,14 @@ class ProcessGroupTributary(dist.ProcessGroup):
     def reduce_scatter_single(self, output, source, opts=None):
         output, source, opts = held(output), held(source), _options(c10d.ReduceScatterOptions, opts)
         self._check_whole("reduce_scatter_tensor", source, output)
-        how = summed_as(output, opts.reduceOp) if _check_all(output, source) else None
+        share = in_parts(output, opts.reduceOp)
+        how = summed_as(share, opts.reduceOp) if _check_all(output, source) else None
         if how is None:
             return self._by_gloo("reduce_scatter", _cause(output, opts), [source], self._gloo._reduce_scatter_base, output, source, opts)
         buffers = Buffers()
-        send = buffers.source(source)
-        recv = buffers.target_beside(output, send, *self._place(output)).data_ptr()
-        return self._run("reduce_scatter", (send.data_ptr(), recv, output.numel(), *how), [output], opts, buffers, [source])
+        send = buffers.source(in_parts(source, opts.reduceOp, is_source=True))
+        recv = buffers.target_beside(share, send, *self._place(share)).data_ptr()
+        return self._run("reduce_scatter", (send.data_ptr(), recv, share.numel(), *how), [output], opts, buffers, [source])
 
     _reduce_scatter_base = reduce_scatter_single
 
@@ -370,13 +372,14 @@ class ProcessGroupTributary(dist.ProcessGroup):
         buffers, calls = Buffers(), []
         for output, source in zip(outputs, inputs, strict=True):
             self._check_whole("reduce_scatter_tensor_coalesced", source, output)
-            how = summed_as(output, opts.reduceOp) if _check_all(output, source) else None
+            share = in_parts(output, opts.reduceOp)
+            how = summed_as(share, opts.reduceOp) if _check_all(output, source) else None
             if how is None:
                 return AllOf([self._by_gloo("reduce_scatter", _cause(output, opts), [one[1]], self._gloo._reduce_scatter_base, *one, opts)
                               for one in zip(outputs, inputs, strict=True)])
-            send = buffers.source(source)
-            recv = buffers.target_beside(output, send, *self._place(output)).data_ptr()
-            calls.append(_capi.Call(_REDUCE_SCATTER, *how, 0, send.data_ptr(), recv, output.numel(), None))
+            send = buffers.source(in_parts(source, opts.reduceOp, is_source=True))
+            recv = buffers.target_beside(share, send, *self._place(share)).data_ptr()
+            calls.append(_capi.Call(_REDUCE_SCATTER, *how, 0, send.data_ptr(), recv, share.numel(), None))
         return self._run_group("reduce_scatter_coalesced", calls, outputs, opts, buffers, inputs)
 
     reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
