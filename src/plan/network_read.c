@@ -144,6 +144,7 @@ static bool read_top(struct draft *d)
 struct kind {
     enum sim_topology_kind kind;
     const char *wants;
+    const char *foreign[6]; /* keys of other kinds */
 };
 
 static bool has_all(const struct sim_topology *t)
@@ -166,16 +167,33 @@ static bool has_all(const struct sim_topology *t)
     return false;
 }
 
+/* False: the table has a key that the kind does not use. */
+static bool fits_kind(struct draft *d, const struct kind *kind)
+{
+    for (uint32_t table = 0; table < d->in.toml.table_count; table++) {
+        for (size_t i = 0; plan_input_is(&d->in, table, "topology") && kind->foreign[i] != NULL; i++) {
+            const struct trib_toml_value *value = plan_input_find(&d->in, table, kind->foreign[i]);
+            if (value != NULL) {
+                return plan_refuse(&d->in, value->place, "a %s has no %s", d->kind, kind->foreign[i]);
+            }
+        }
+    }
+    return true;
+}
+
 static bool find_kind(struct draft *d, struct trib_file_place place)
 {
-    static const struct kind kinds[] = {{SIM_STAR, "hosts"},
-                                        {SIM_LEAF_SPINE, "leaves, spines and hosts"},
-                                        {SIM_FAT_TREE, "k, which is even"},
-                                        {SIM_DRAGONFLY, "routers, globals and hosts"}};
+    static const struct kind kinds[] = {
+        {SIM_STAR, "hosts", {"leaves", "spines", "k", "routers", "globals"}},
+        {SIM_LEAF_SPINE, "leaves, spines and hosts", {"k", "routers", "globals"}},
+        {SIM_FAT_TREE, "k, which is even", {"hosts", "leaves", "spines", "routers", "globals"}},
+        {SIM_DRAGONFLY, "routers, globals and hosts", {"leaves", "spines", "k"}},
+    };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(d->kind, sim_topology_name(kinds[i].kind)) == 0) {
             d->topology.kind = kinds[i].kind;
-            return has_all(&d->topology) || plan_refuse(&d->in, place, "a %s has %s", d->kind, kinds[i].wants);
+            return (has_all(&d->topology) || plan_refuse(&d->in, place, "a %s has %s", d->kind, kinds[i].wants)) &&
+                   fits_kind(d, &kinds[i]);
         }
     }
     return plan_refuse(&d->in, place, "kind is star, leaf-spine, fat-tree or dragonfly, not %s", d->kind);
@@ -402,6 +420,9 @@ static bool check_switch(struct draft *d, const struct switch_table *s)
         if (matches(s, net->names.list[net->hosts + i])) {
             return true;
         }
+    }
+    if (plan_names_find(&net->names, s->name, strlen(s->name)) != PLAN_NO_NAME) {
+        return plan_refuse(&d->in, s->place, "%s is a host, not a switch", s->name);
     }
     plan_names_explain(&net->names, s->name, strlen(s->name), cause);
     return strchr(s->name, '*') != NULL

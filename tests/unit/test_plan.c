@@ -463,6 +463,8 @@ static void read__mistakes(void **state)
     expect_refusal("[topology]\nkind = \"fat-tree\"\nk = 400\nrate = \"1Gbps\"\n", jobs, "more than");
     expect_refusal("[topology]\nkind = \"star\"\nhosts = 8\nrate = \"0Gbps\"\n", jobs, "is not from 1Mbps");
     expect_refusal("[topology]\nkind = \"star\"\nhosts = 8\nspeed = 3\n", jobs, ":4:1: unknown key speed");
+    expect_refusal("[topology]\nkind = \"star\"\nhosts = 8\nrate = \"1Gbps\"\nk = 4\n", jobs, ":5:5: a star has no k");
+    expect_refusal(STAR "[[switch]]\nname = \"host1\"\n", jobs, "host1 is a host, not a switch");
     expect_refusal("[topology]\nkind = \"star\"\nhosts = 8\n", jobs, ":1:1: rate is missing");
     expect_refusal("multicast = 3\n" STAR, jobs, "multicast must be true or false");
     expect_refusal("paths = \"any\"\n" STAR ADDS("*"), jobs, "paths is \"explicit\"");
