@@ -18,6 +18,7 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/sim_single.h"
+#include "cli/spawn.h"
 #include "io/explain.h"
 #include "io/file.h"
 #include "io/units.h"
@@ -107,13 +108,12 @@ static bool start(const struct sim_grid *g, const char *folder, uint64_t cell, s
     while (running[place] != 0) {
         place++;
     }
-    pid_t child = fork();
+    pid_t child = spawn_fork();
     while (child < 0 && t->running > 0 && !interrupt_came()) {
         reap(t);
-        child = fork();
+        child = spawn_fork();
     }
     if (child == 0) {
-        interrupt_release();
         _exit(run_cell(g, folder, cell));
     }
     if (child < 0) {

@@ -38,22 +38,27 @@ static void on_signal(int number)
     interrupt_note(number);
 }
 
-/* fork, and in the child: signals as they were, and death with the parent. */
-static pid_t fork_child(void)
+pid_t spawn_fork(void)
 {
     pid_t parent = getpid();
     pid_t pid = fork();
 
-    if (pid < 0) {
-        complain("cannot start a process: %s%s", trib_explain_errno(errno),
-                 errno == EAGAIN ? ": raise `ulimit -u`, or the limit of processes of this container" : "");
-    }
     if (pid == 0) {
         interrupt_release();
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) {
             _exit(1); /* it died before prctl */
         }
+    }
+    return pid;
+}
+
+static pid_t fork_or_complain(void)
+{
+    pid_t pid = spawn_fork();
+
+    if (pid < 0) {
+        complain("cannot start a process: %s", trib_explain_errno(errno));
     }
     return pid;
 }
@@ -97,8 +102,7 @@ static void run_switch(const struct trib_switchd_config *config, int ready_fd)
     _exit(0);
 }
 
-/* The port that the switch writes when it serves. 0: it has ended, and has said why; or it is late, or a signal came:
- * then it is killed. */
+/* The port that the switch writes when it serves. 0: it has ended; or it was late, or a signal came: it is killed. */
 static uint16_t read_port(pid_t pid, int fd)
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};
@@ -110,9 +114,17 @@ static uint16_t read_port(pid_t pid, int fd)
     }
     if (events != 1) {
         kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
         return 0;
     }
-    return read(fd, text, sizeof text - 1) > 0 ? (uint16_t)strtoul(text, NULL, 10) : 0;
+    if (read(fd, text, sizeof text - 1) > 0) {
+        return (uint16_t)strtoul(text, NULL, 10);
+    }
+    int status = 0;
+    if (waitpid(pid, &status, 0) == pid && WIFSIGNALED(status)) { /* else it has said why */
+        complain("the switch was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    }
+    return 0;
 }
 
 bool spawn_switch_start(const struct trib_switchd_config *config, struct spawn_switch *own)
@@ -123,7 +135,7 @@ bool spawn_switch_start(const struct trib_switchd_config *config, struct spawn_s
         complain("cannot make a pipe: %s", trib_explain_errno(errno));
         return false;
     }
-    own->pid = fork_child();
+    own->pid = fork_or_complain();
     if (own->pid == 0) {
         close(ready[0]);
         run_switch(config, ready[1]);
@@ -131,10 +143,7 @@ bool spawn_switch_start(const struct trib_switchd_config *config, struct spawn_s
     close(ready[1]);
     own->port = own->pid > 0 ? read_port(own->pid, ready[0]) : 0;
     close(ready[0]);
-    if (own->port == 0 && own->pid > 0) {
-        waitpid(own->pid, NULL, 0);
-        own->pid = 0;
-    }
+    own->pid = own->port != 0 ? own->pid : 0;
     return own->port != 0;
 }
 
@@ -154,7 +163,7 @@ void spawn_catch(void)
 
 pid_t spawn_rank(struct spawn_ranks *ranks)
 {
-    pid_t pid = fork_child();
+    pid_t pid = fork_or_complain();
 
     if (pid > 0) {
         ranks->pids[ranks->count++] = pid;

@@ -17,6 +17,8 @@ struct spawn_switch {
     uint16_t port;
 };
 
+/* fork. In the child signals are as they were, and it dies with its parent. */
+pid_t spawn_fork(void);
 /* Forks a switch on 127.0.0.1 with any free port, waits until it serves. Prints the cause when it returns false. */
 bool spawn_switch_start(const struct trib_switchd_config *config, struct spawn_switch *own);
 /* SIGTERM, and waits. */
@@ -37,8 +39,9 @@ void spawn_catch(void);
  * (printed). */
 pid_t spawn_rank(struct spawn_ranks *ranks);
 /* Waits for all. Returns 0, or the exit status of the first rank that failed; then the others get 5 s before SIGTERM, 2
- * s more before SIGKILL. If a rank could not be started, 1, and SIGTERM comes at once. The ranks get SIGTERM for the signals of spawn_catch, which are kept for interrupt_came: also
- * signals after the last rank. quiet: do not name the failed rank. */
+ * s more before SIGKILL. If a rank could not be started, returns 1, and SIGTERM comes at once. The ranks get SIGTERM
+ * for the signals of spawn_catch, which are kept for interrupt_came: also signals after the last rank. quiet: do not
+ * name the failed rank. */
 int spawn_wait(struct spawn_ranks *ranks, bool quiet);
 /* From now on, descendants of ranks without a living parent are adopted. Before the first rank. */
 void spawn_adopt(struct spawn_ranks *ranks);

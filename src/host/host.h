@@ -111,8 +111,8 @@ enum trib_host_verdict {
     TRIB_HOST_FAILED      /* another rank has ended the communicator: see trib_host_failure */
 };
 
-/* Finds the other ranks of config->job and waits until all have joined, or until is_doomed (may be NULL), which is called
- * at least every 50 ms, returns true.
+/* Finds the other ranks of config->job and waits until all have joined, or until is_doomed returns true. That is called
+ * at least every 50 ms, and may be NULL.
  * Returns ERR_MEMORY, ERR_SYSTEM, ERR_REFUSED, ERR_VERSION, ERR_SETTINGS, ERR_TIMEOUT, ERR_PEER, ERR_ABORTED, or the
  * status that another rank recorded; `error` (TRIB_ERROR_TEXT_MAX bytes) has the text. The caller owns *host and
  * releases it with trib_host_close. key_id: of the job's key, the same at all ranks; 0: none. */

@@ -90,9 +90,8 @@ int trib_host_segment_make(uint32_t ranks, char *error)
 {
     int fd = trib_host_memory_file(trib_host_segment_bytes(ranks));
     if (fd < 0) {
-        trib_explain(error, "cannot make a memory file of %zu bytes: %s%s", trib_host_segment_bytes(ranks),
-                     trib_explain_errno(errno),
-                     errno == EFBIG ? ": raise `ulimit -f`, which limits memory that processes share as well" : "");
+        trib_explain(error, "cannot make a memory file of %zu bytes: %s", trib_host_segment_bytes(ranks),
+                     trib_explain_errno(errno));
     }
     return fd;
 }

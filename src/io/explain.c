@@ -99,6 +99,10 @@ const char *trib_explain_errno(int cause)
 
     if (cause == EMFILE && getrlimit(RLIMIT_NOFILE, &files) == 0) {
         (void)snprintf(text, sizeof text, "%s: raise `ulimit -n`, which is %" PRIuMAX, name, (uintmax_t)files.rlim_cur);
+    } else if (cause == EAGAIN) { /* of fork, or of a thread */
+        (void)snprintf(text, sizeof text, "%s: raise `ulimit -u`, or the limit of processes of this container", name);
+    } else if (cause == EFBIG) {
+        (void)snprintf(text, sizeof text, "%s: raise `ulimit -f`, which limits shared memory as well", name);
     } else if (cause == ENFILE) {
         (void)snprintf(text, sizeof text, "%s: raise sysctl fs.file-max", name);
     } else {
