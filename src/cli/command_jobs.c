@@ -74,7 +74,8 @@ static void default_url(const struct trib_config *config, const char *scheme, ch
         trib_address_parse(config->switch_address, TRIB_DEFAULT_PORT, &address, NULL) == TRIB_OK) {
         port = trib_address_port(&address);
     }
-    (void)snprintf(url, size, "%s://127.0.0.1:%u/v1/jobs", scheme, port + HTTP_BEHIND);
+    (void)snprintf(url, size, "%s://127.0.0.1:%u/v1/jobs", scheme,
+                   port + HTTP_BEHIND <= UINT16_MAX ? port + HTTP_BEHIND : port - HTTP_BEHIND);
 }
 
 /* Where the switch's HTTP is. In clear a name becomes its address: the switch answers to no name but localhost. By TLS
@@ -180,9 +181,13 @@ static int watch(const struct jobs_options *options, const struct http_access *a
     do {
         uint64_t now_ns = trib_clock_ns();
         json_t *now = ask(url, access, options->http != NULL);
-        if (now == NULL) {
+        if (now == NULL && before == NULL) {
             status = 1;
             break;
+        }
+        if (now == NULL) { /* a switch that answered before may come back */
+            sleep_for(options->every_ns);
+            continue;
         }
         json_t *lends = options->json || name != NULL ? NULL : ask_lends(url, access);
         struct jobs_view view = {now, before, (double)(now_ns - before_ns) / 1e9, lends, name};

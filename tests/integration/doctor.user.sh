@@ -122,7 +122,15 @@ if has_jobs; then
     check "it has shown several" test "$(grep -c '^busy' "$TMP/watch")" -ge 2
     kill -CONT "${RANK_PIDS[1]}"
     kill "${RANK_PIDS[@]}"
+    "$T" jobs --watch --every 100ms --http "$HTTP" >"$TMP/watch" 2>&1 &
+    WATCH=$!
+    CHILDREN+=("$WATCH")
+    wait_for 10 grep -q . "$TMP/watch"
     switch_stop
+    sleep 0.5
+    check "--watch waits for a switch that restarts" kill -INT "$WATCH"
+    ended 3 "$WATCH"
+    check "until Ctrl-C, not $STATUS" test "$STATUS" = 0
     expect 1 'is `tributary switch` running there, with --http' "$T" jobs --http "$HTTP"
     expect 1 'is `tributary switch` running on this machine, with --http' env TRIB_SWITCH=127.0.0.1:9 "$T" jobs
 fi
