@@ -462,6 +462,12 @@ static bool resolve(struct switch_options *options)
         complain("--identity: it is for a switch below another one, which --parent names");
         return false;
     }
+    struct trib_switchd_config defaults;
+    trib_switchd_init(&defaults);
+    if ((config->pool != defaults.pool || config->is_pool_static) && options->parent == NULL) {
+        complain("--pool and --pool-share: they are for a switch below another one, which --parent names");
+        return false;
+    }
     config->identity = options->identity != NULL ? trib_identity_of(options->identity) : 0;
     if (options->lend != NULL && !resolve_askers(options->lend, config)) {
         return false;
@@ -541,7 +547,12 @@ static enum option_outcome read_all(const struct option_command *command, int ar
         return OPTIONS_BAD;
     }
     if (options->file != NULL) {
-        if (!options_read_file(command, options->file, options)) {
+        const char *file = options->file;
+        if (!options_read_file(command, file, options)) {
+            return OPTIONS_BAD;
+        }
+        if (options->file != file) {
+            complain("%s: config: a configuration cannot name another one", file);
             return OPTIONS_BAD;
         }
         outcome = options_read(command, argc, argv, options, &rest);

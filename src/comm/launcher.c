@@ -403,8 +403,10 @@ static enum trib_status check_names(const struct trib_config *config, char *erro
                             "is off: ranks have no place to meet");
         return TRIB_ERR_INVALID;
     }
-    if (!is_text(config->job, sizeof config->job)) {
-        trib_explain(error, "job: a name of 1 to %d bytes is needed", TRIB_NAME_MAX);
+    bool has_place = config->switch_address[0] != '\0' || config->rendezvous[0] != '\0';
+    if (!is_text(config->job, sizeof config->job) || (has_place && !trib_is_plain(config->job))) {
+        trib_explain(error, "job (TRIB_JOB): a name of 1 to %d %s is needed", TRIB_NAME_MAX,
+                     has_place ? "printable ASCII characters without quotes and backslashes" : "bytes");
         return TRIB_ERR_INVALID;
     }
     if (strnlen(config->run, sizeof config->run) == sizeof config->run || !trib_is_plain(config->run)) {

@@ -75,7 +75,7 @@ bool trib_switchd_is_at(const struct trib_switchd_config *config, const struct t
 
 /* Checks the address of another switch; the error names the switch by a text such as "the parent". */
 static enum trib_status check_other(const struct trib_switchd_config *config, const char *what,
-                                    const struct trib_address *other, char *error)
+                                    const struct trib_address *other, bool is_for_ranks, char *error)
 {
     char text[64];
     trib_address_format(other, text);
@@ -85,6 +85,11 @@ static enum trib_status check_other(const struct trib_switchd_config *config, co
     }
     if (trib_address_is_any(other) || trib_address_is_group(other)) {
         trib_explain(error, "%s %s is not the address of a host", what, text);
+        return TRIB_ERR_INVALID;
+    }
+    if (is_for_ranks && trib_address_is_link_local(other)) {
+        trib_explain(error, "%s %s is the address of a link, which ranks on other hosts cannot use: name a global one",
+                     what, text);
         return TRIB_ERR_INVALID;
     }
     if (other->storage.ss_family != config->listen.storage.ss_family) {
@@ -139,7 +144,7 @@ static enum trib_status check_lenders(const struct trib_switchd_config *config, 
         return TRIB_ERR_INVALID;
     }
     for (uint32_t i = 0; i < config->lenders.count && status == TRIB_OK; i++) {
-        status = check_other(config, "the switch", &config->lenders.at[i], error);
+        status = check_other(config, "the switch", &config->lenders.at[i], true, error);
     }
     return status;
 }
@@ -148,6 +153,12 @@ enum trib_status trib_switchd_check(const struct trib_switchd_config *config, ch
 {
     if (config->listen.len == 0) {
         trib_explain(error, "no address to listen at");
+        return TRIB_ERR_INVALID;
+    }
+    if (config->threads > 0 && trib_address_port(&config->listen) + config->threads - 1 > UINT16_MAX) {
+        trib_explain(error,
+                     "port %u and %" PRIu32 " threads: each thread has a port, from this one on, and %d is the last",
+                     trib_address_port(&config->listen), config->threads, UINT16_MAX);
         return TRIB_ERR_INVALID;
     }
     if (config->threads > TRIB_ROOTS_MAX) {
@@ -177,8 +188,9 @@ enum trib_status trib_switchd_check(const struct trib_switchd_config *config, ch
         return TRIB_ERR_INVALID;
     }
     enum trib_status status = check_lenders(config, error);
-    return status == TRIB_OK && config->parent.len > 0 ? check_other(config, "the parent", &config->parent, error)
-                                                       : status;
+    return status == TRIB_OK && config->parent.len > 0
+               ? check_other(config, "the parent", &config->parent, false, error)
+               : status;
 }
 
 static struct trib_server_config server_config(const struct trib_switchd_config *config, uint32_t boot,

@@ -107,6 +107,10 @@ expect 0 'scheme panama, ' env TRIB_SCHEME=panama "$T" perf --workers 2 -b 8 -e 
 expect_line 2 '--workers: 1025 is not from 1 to 1024' "$T" perf --workers 1025
 expect_line 2 '--workers: 0 is not from 1 to 1024' "$T" perf --workers 0
 expect_line 2 '--window: 4G is not from 0 B to 1 GiB$' "$T" perf --window 4G
+expect_line 2 '--pool and --pool-share: they are for a switch below another one' "$T" switch --check-config --pool 1KiB
+expect_line 2 'port 65530 and 8 threads: each thread has a port, from this one on' "$T" switch --check-config --listen 127.0.0.1:65530 -t 8
+expect_line 2 'the switch \[fe80::1%1?(lo)?\]:7470 is the address of a link, which ranks on other hosts cannot use' \
+    "$T" switch --check-config --listen "[::]:7471" --with "[fe80::1%lo]"
 expect_line 2 'HTTP and sessions cannot both have port 7470' "$T" switch --check-config --listen 127.0.0.1 --http 127.0.0.1:7470
 expect_line 2 '-n: 0 is not from 1 to 1024$' "$T" run -n 0 -- true
 expect_line 2 '-n: 1025 is not from 1 to 1024$' "$T" run -n 1025 -- true
@@ -140,6 +144,8 @@ config 'memory = 12\n'
 expect_line 2 'conf:1: memory: "12" has no unit' "$T" switch -c "$TMP/conf" --check-config
 config 'listen = "127.0.0.1:0\n'
 expect_line 2 'conf:1: unterminated quote' "$T" switch -c "$TMP/conf" --check-config
+echo "config = $TMP/none" >"$TMP/conf"
+expect_line 2 'conf: config: a configuration cannot name another one' "$T" switch -c "$TMP/conf" --check-config
 config 'listen\n'
 expect_line 2 'conf:1: expected `name = value`' "$T" switch -c "$TMP/conf" --check-config
 expect_line 2 'cannot read the configuration .*absent: No such file' "$T" switch -c "$TMP/absent" --check-config

@@ -95,7 +95,7 @@ rank_start taken 2 1 "${QUICK[@]}"
 ranks_end 10 0
 check_right "the rank that was there first" "$TMP/taken.0"
 expect_line 2 'rank: 2 is not below the number of ranks, 2' env TRIB_RANK=2 TRIB_RANKS=2 "$T" perf
-expect_line 1 'job name is 1 to 64 printable ASCII' env TRIB_JOB='a"b' "$T" perf
+expect_line 2 'a name of 1 to 64 printable ASCII' env TRIB_JOB='a"b' "$T" perf
 expect_line 2 'TRIB_JOB: ' env TRIB_JOB= "$T" perf
 
 say "a job that is running, and one whose ranks do not come"
@@ -116,7 +116,7 @@ export TRIB_WINDOW=32KiB
 switch_start --memory 64KiB --job-quota 64KiB
 ranks_start large 2 "${QUICK[@]}"
 ranks_end 5 1
-check_in "too large" 'needs 1[0-9]+ KiB of switch memory \([0-9]+ slots of 3.4 KiB\), the quota of a job is 64 KiB: .*smaller window' \
+check_in "too large" 'needs 1[0-9]+ KiB of switch memory \([0-9]+ slots of 3.4 KiB\), all memory for jobs is 64 KiB: .*smaller window' \
     "$TMP"/large.[01]
 switch_stop
 switch_start --memory 480KiB --job-quota 400KiB

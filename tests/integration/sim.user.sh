@@ -263,6 +263,12 @@ wait "$sweep"
 check "a killed cell is a failure" [ $? -eq 1 ]
 check_in "with a cause" '^tributary: run 0001 was ended by signal 9 \(Killed\)' "$TMP/out"
 other=(setpriv --reuid 23456 --clear-groups) # who has no other process
+"$T" sim sweep "$TMP/long_grid.toml" --out "$TMP/orphans" --cores 1 >/dev/null 2>&1 &
+sweep=$!
+while ! cell=$(pgrep -P "$sweep"); do sleep 0.05; done
+kill -KILL "$sweep"
+wait "$sweep" 2>/dev/null
+wait_for 10 sh -c '! kill -0 "$1" 2>/dev/null' - "$cell" || fail "a cell outlives its sweep"
 if [ "$(id -u)" = 0 ] && chmod 755 "$TMP" && "${other[@]}" "$T" --version >"$TMP/out" 2>&1; then
     install -d -o 23456 "$TMP/few"
     sed 's/long.toml/x.toml/' "$TMP/long_grid.toml" >"$TMP/short_grid.toml"

@@ -204,7 +204,7 @@ stop sees seen
 say "what a lender refuses"
 start tight --memory 1MiB --job-quota 1MiB
 start asker $(with tight)
-expect 1 "switch 127.0.0.1:${PORT[tight]}, which jobs here use as well \(--with\): job .* needs .* of switch memory .*, the quota of a job is 1 MiB" \
+expect 1 "switch 127.0.0.1:${PORT[tight]}, which jobs here use as well \(--with\): job .* needs .* of switch memory .*, all memory for jobs is 1 MiB: .* raise --memory" \
     "$T" perf --workers 2 --switch "127.0.0.1:${PORT[asker]}" -b 4K -e 4K
 start kid $(below both)
 start asker2 $(with kid)

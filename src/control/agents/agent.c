@@ -101,15 +101,16 @@ static enum trib_status refuse_job(const struct trib_agent *agent, const struct 
 {
     char needs[NEED_TEXT_MAX], has[TRIB_UNITS_TEXT_MAX], of[TRIB_UNITS_TEXT_MAX];
     bool is_over_quota = need->bytes + need->others > agent->job_quota;
+    const char *limit = agent->job_quota == agent->memory_quota ? "all memory for jobs" : "the quota of a job";
     format_need(need, needs);
     trib_format_size(is_over_quota ? agent->job_quota : free_bytes, has);
     trib_format_size(agent->memory_quota, of);
     if (is_over_quota && need->others > 0) {
         explain_groups(agent, need, needs, error);
     } else if (is_over_quota) {
-        trib_explain(error,
-                     "job %s needs %s, the quota of a job is %s: set a smaller window or payload, or raise the quota",
-                     need->opening->job, needs, has);
+        trib_explain(error, "job %s needs %s, %s is %s: set a smaller window or payload, or raise %s",
+                     need->opening->job, needs, limit, has,
+                     agent->job_quota == agent->memory_quota ? "--memory" : "the quota");
     } else {
         trib_explain(error,
                      "job %s needs %s, free: %s of %s: wait for other jobs to end, set a smaller window, or raise the "
