@@ -13,7 +13,7 @@ extern "C" {
 
 enum trib_type {
     TRIB_TYPE_NONE = 0,
-    TRIB_FLOAT32 = 1,  /* IEEE 754 binary32 */
+    TRIB_FLOAT32 = 1, /* IEEE 754 binary32 */
     /* IEEE 754 binary16. Reduced in float32, and rounded once in the memory of a host with several ranks, and once at
      * each switch on the way; a switch with more than 64 ranks counts as one above one for each 64 of them. */
     TRIB_FLOAT16 = 2,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log.c: see log.h. A line is built on the stack and leaves in one write, so no lock is needed. A pipe or a terminal
- * that nobody reads would hold the writer up, and with it all jobs of a switch. So a line is written only where there
- * is room for it. */
+ * without a reader would hold up the writer, and so all jobs of a switch. So a line is written only where there is
+ * room. */
 #define _GNU_SOURCE
 #include "io/log.h"
 
@@ -23,7 +23,7 @@
 
 static atomic_int level_default = TRIB_LOG_WARN;
 static atomic_int level_environment = LEVEL_UNKNOWN;
-static atomic_uint lost; /* lines that could not be written, and that no line tells of yet */
+static atomic_uint lost; /* lines without room since the last report */
 
 static const char *level_name(enum trib_log_level level)
 {

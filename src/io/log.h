@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log.h: lines for people, on standard error: timestamped, lower case, one write(2) per line, so lines of threads and
- * processes do not mix. No call waits for a reader: lines without room are lost, and the next line says how many.
+ * processes do not mix. A call never waits for a reader: lines without room are lost, and the next line counts them.
  * TRIB_DEBUG=WARN, INFO or TRACE sets the level; without it WARN, or the program's default. Core and schemes never log:
  * they count (core/counters.h). */
 #ifndef TRIB_IO_LOG_H

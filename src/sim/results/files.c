@@ -81,7 +81,7 @@ bool sim_results_write(const char *folder, const struct sim_run *run, const stru
             return false;
         }
         files[i].put(file, &source);
-        if (!close_written(file, files[i].name, error)) {
+        if (!close_written(file, path, error)) {
             return false;
         }
     }
