@@ -155,17 +155,17 @@ enum trib_status trib_switchd_check(const struct trib_switchd_config *config, ch
         trib_explain(error, "no address to listen at");
         return TRIB_ERR_INVALID;
     }
-    if (config->threads > 0 && trib_address_port(&config->listen) + config->threads - 1 > UINT16_MAX) {
-        trib_explain(error,
-                     "port %u and %" PRIu32 " threads: each thread has a port, from this one on, and %d is the last",
-                     trib_address_port(&config->listen), config->threads, UINT16_MAX);
-        return TRIB_ERR_INVALID;
-    }
     if (config->threads > TRIB_ROOTS_MAX) {
         trib_explain(error, "%" PRIu32 " threads: must be 1 to %d", config->threads, TRIB_ROOTS_MAX);
         return TRIB_ERR_INVALID;
     }
-    if (trib_switchd_shards(config) <= config->also.count) {
+    uint32_t shards = trib_switchd_shards(config);
+    if (trib_address_port(&config->listen) + shards > UINT16_MAX + 1) {
+        trib_explain(error, "%" PRIu32 " shards need port %u and the following ports: choose port %" PRIu32 " or lower",
+                     shards, trib_address_port(&config->listen), UINT16_MAX + 1 - shards);
+        return TRIB_ERR_INVALID;
+    }
+    if (shards <= config->also.count) {
         trib_explain(error, "%" PRIu32 " threads for %" PRIu32 " addresses: each address needs at least one shard",
                      config->threads, config->also.count + 1);
         return TRIB_ERR_INVALID;
