@@ -106,18 +106,15 @@ uint64_t plan_capacity(const struct plan_network *net, uint32_t row)
 /* Names may have dashes, so each of them may be the one between. */
 uint32_t plan_network_link(const struct plan_network *net, const char *text, size_t len)
 {
-    uint32_t found = TRIB_NO_LINK;
-
     for (size_t i = 1; i + 1 < len; i++) {
         uint32_t a = text[i] == '-' ? plan_names_find(&net->names, text, i) : PLAN_NO_NAME;
         uint32_t b = a != PLAN_NO_NAME ? plan_names_find(&net->names, text + i + 1, len - i - 1) : PLAN_NO_NAME;
         uint32_t link = b != PLAN_NO_NAME ? trib_fabric_find(&net->fabric, a, b) : TRIB_NO_LINK;
-        if (link != TRIB_NO_LINK && found != TRIB_NO_LINK) {
-            return TRIB_NO_LINK;
+        if (link != TRIB_NO_LINK) {
+            return link;
         }
-        found = link != TRIB_NO_LINK ? link : found;
     }
-    return found;
+    return TRIB_NO_LINK;
 }
 
 uint32_t plan_row_find(const struct plan_network *net, const char *text, size_t len)
@@ -150,8 +147,7 @@ static bool change_link(struct plan_network *net, const char *ends, size_t len, 
     uint64_t rate = 0;
     uint32_t link = plan_network_link(net, ends, len);
     if (link == TRIB_NO_LINK) {
-        trib_explain(error, "no link %.*s in the network, or two that it could be: name both ends, as in leaf0-spine1",
-                     (int)len, ends);
+        trib_explain(error, "no link %.*s in the network: name both ends, as in leaf0-spine1", (int)len, ends);
         return false;
     }
     if (strcmp(rest, "down") != 0 &&

@@ -472,6 +472,20 @@ static bool check_links(struct draft *d)
     return is_good;
 }
 
+/* Plans and changes name a link "A-B", so with dashes in names two links, or a link and a switch, could have one name. */
+static bool check_names(struct draft *d)
+{
+    char text[PLAN_ROW_NAME_MAX];
+    for (uint32_t row = 0; row < plan_rows(d->net); row++) {
+        plan_row_name(d->net, row, text);
+        if (plan_row_find(d->net, text, strlen(text)) != row) {
+            return plan_refuse(&d->in, whole_file,
+                               "%s is the name of two links, or of a link and a switch: rename one end", text);
+        }
+    }
+    return true;
+}
+
 static bool make_network(struct draft *d)
 {
     uint32_t topology = 0;
@@ -485,7 +499,7 @@ static bool make_network(struct draft *d)
     for (uint32_t i = 0; is_good && topology != 0 && i < d->link_count; i++) {
         is_good = change_link(d, &d->links[i]);
     }
-    return is_good && check_links(d) && read_switches(d);
+    return is_good && check_links(d) && check_names(d) && read_switches(d);
 }
 
 static bool read_network(struct plan_network *net, const char *path, bool is_bare, char *error)

@@ -465,6 +465,9 @@ static void read__mistakes(void **state)
     expect_refusal("[topology]\nkind = \"star\"\nhosts = 8\nspeed = 3\n", jobs, ":4:1: unknown key speed");
     expect_refusal("[topology]\nkind = \"star\"\nhosts = 8\nrate = \"1Gbps\"\nk = 4\n", jobs, ":5:5: a star has no k");
     expect_refusal(STAR "[[switch]]\nname = \"host1\"\n", jobs, "host1 is a host, not a switch");
+    expect_refusal("[[link]]\nbetween = \"a b-c\"\nrate = \"1Gbps\"\n[[link]]\nbetween = \"a-b c\"\nrate = \"1Gbps\"\n"
+                   "[[link]]\nbetween = \"a a-b\"\nrate = \"1Gbps\"\n" ADDS("a") ADDS("a-b"),
+                   jobs, "a-b-c is the name of two links, or of a link and a switch: rename one end");
     expect_refusal("[topology]\nkind = \"star\"\nhosts = 8\n", jobs, ":1:1: rate is missing");
     expect_refusal("multicast = 3\n" STAR, jobs, "multicast must be true or false");
     expect_refusal("paths = \"any\"\n" STAR ADDS("*"), jobs, "paths is \"explicit\"");
