@@ -462,12 +462,6 @@ static bool resolve(struct switch_options *options)
         complain("--identity: it is for a switch below another one, which --parent names");
         return false;
     }
-    struct trib_switchd_config defaults;
-    trib_switchd_init(&defaults);
-    if ((config->pool != defaults.pool || config->is_pool_static) && options->parent == NULL) {
-        complain("--pool and --pool-share: they are for a switch below another one, which --parent names");
-        return false;
-    }
     config->identity = options->identity != NULL ? trib_identity_of(options->identity) : 0;
     if (options->lend != NULL && !resolve_askers(options->lend, config)) {
         return false;

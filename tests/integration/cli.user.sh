@@ -107,7 +107,6 @@ expect 0 'scheme panama, ' env TRIB_SCHEME=panama "$T" perf --workers 2 -b 8 -e 
 expect_line 2 '--workers: 1025 is not from 1 to 1024' "$T" perf --workers 1025
 expect_line 2 '--workers: 0 is not from 1 to 1024' "$T" perf --workers 0
 expect_line 2 '--window: 4G is not from 0 B to 1 GiB$' "$T" perf --window 4G
-expect_line 2 '--pool and --pool-share: they are for a switch below another one' "$T" switch --check-config --pool 1KiB
 expect_line 2 '8 shards need port 65530 and the following ports: choose port 65528 or lower' "$T" switch --check-config --listen 127.0.0.1:65530 -t 8
 expect_line 2 'the switch \[fe80::1%1?(lo)?\]:7470 is the address of a link, which ranks on other hosts cannot use' \
     "$T" switch --check-config --listen "[::]:7471" --with "[fe80::1%lo]"
