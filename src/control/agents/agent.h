@@ -19,6 +19,7 @@ struct trib_agent {
     uint64_t job_quota;                  /* bytes for all openings of one job. UINT64_MAX: no limit */
     uint64_t tenant_quota;               /* bytes for all openings of one tenant. UINT64_MAX: no limit */
     uint64_t memory_used;                /* bytes of all openings */
+    uint32_t passed;                     /* largest payload that has passed to a parent and back. 0: none */
     uint32_t changes;                 /* free-running count of communicators that got slots here or gave slots back */
     struct trib_agent_opening *first; /* all openings with slots; owned by their owners */
 };

@@ -15,6 +15,8 @@
 #define PATH_GAP_FIRST_NS (2 * TRIB_MILLISECOND_NS)
 #define PATH_GAP_MAX_NS (200 * TRIB_MILLISECOND_NS)
 #define PATH_LIMIT_NS (2 * TRIB_SECOND_NS)
+/* Where such packets have passed before, a silent parent is rather a process that stands still. */
+#define PATH_LIMIT_PASSED_NS (20 * TRIB_SECOND_NS)
 #define PATH_TRIES_LEAST 12U /* tries before failure, as time also passes while this process does not run */
 
 struct trib_root_plan {
@@ -173,6 +175,7 @@ static enum trib_status take_open(struct trib_root *root, const struct trib_mess
     root->ranks = message->root_open.ranks;
     plan->behind = message->root_open.behind;
     root->is_return = message->root_open.is_return;
+    root->payload = session->payload;
     return TRIB_OK;
 }
 
@@ -263,6 +266,7 @@ static void look_if_ready(struct trib_root *root, struct trib_message *answer)
         plane->parent_answered(plane->plane, root->of.communicator, NULL)) {
         root->has_path = true;
         root->probe_ns = TRIB_NEVER;
+        root->agent->passed = root->payload > root->agent->passed ? root->payload : root->agent->passed;
     }
     if (root->registered == root->behind && (!root->has_parent || root->has_path) && !root->is_ready) {
         root->is_ready = true;
@@ -295,7 +299,7 @@ enum trib_status trib_root_on_timeout(struct trib_root *root, uint64_t now_ns, s
         return TRIB_OK;
     }
     if (root->path_limit_ns == 0) {
-        root->path_limit_ns = now_ns + PATH_LIMIT_NS;
+        root->path_limit_ns = now_ns + (root->payload <= root->agent->passed ? PATH_LIMIT_PASSED_NS : PATH_LIMIT_NS);
         root->probe_gap_ns = PATH_GAP_FIRST_NS;
     }
     if (now_ns >= root->path_limit_ns && root->path_tries >= PATH_TRIES_LEAST && !root->is_return) {

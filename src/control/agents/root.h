@@ -36,6 +36,7 @@ struct trib_root {
     uint64_t probe_gap_ns;
     uint64_t path_limit_ns; /* 0: not probed yet */
     uint32_t path_tries;
+    uint32_t payload;
     uint64_t mark;    /* the latest M from the controller; 0: none yet */
     bool is_ready;    /* ROOT_READY was sent */
     bool is_disputed; /* DISPUTE was sent */
