@@ -472,7 +472,7 @@ static bool check_links(struct draft *d)
     return is_good;
 }
 
-/* Plans and changes name a link "A-B", so with dashes in names two links, or a link and a switch, could have one name. */
+/* Plans and changes name a link "A-B". With dashes in names, two links, or a link and a switch, could have one name. */
 static bool check_names(struct draft *d)
 {
     char text[PLAN_ROW_NAME_MAX];

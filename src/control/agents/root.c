@@ -15,7 +15,7 @@
 #define PATH_GAP_FIRST_NS (2 * TRIB_MILLISECOND_NS)
 #define PATH_GAP_MAX_NS (200 * TRIB_MILLISECOND_NS)
 #define PATH_LIMIT_NS (2 * TRIB_SECOND_NS)
-/* Where such packets have passed before, a silent parent is rather a process that stands still. */
+/* If such packets have passed before: a silent parent is probably a stopped process. */
 #define PATH_LIMIT_PASSED_NS (20 * TRIB_SECOND_NS)
 #define PATH_TRIES_LEAST 12U /* tries before failure, as time also passes while this process does not run */
 

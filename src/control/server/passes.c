@@ -172,7 +172,7 @@ static bool is_between(const struct trib_pass *pass)
     return pass->left == 0 && pass->head_len == 0;
 }
 
-/* Names a silent switch above: the parent, or the switch that the parent has named; "": there is none. */
+/* Writes the name of a silent switch above: the parent, or the switch named by the parent; "": none. */
 static void name_silent(const struct trib_uplinks *uplinks, char *text, size_t size)
 {
     bool is_parent = !trib_trunk_stands(uplinks) || trib_ping_is_silent(&uplinks->trunk->ping, 0);
@@ -219,7 +219,7 @@ static void answer_stall(const struct trib_uplinks *uplinks, const struct trib_p
     }
 }
 
-/* A rank gives up, and waits a moment to hear which ranks are missing. A silent switch above cannot say so. */
+/* A rank gives up, and waits a moment for the names of missing ranks. A silent switch above cannot answer. */
 static void answer_abort(const struct trib_uplinks *uplinks, const struct trib_pass *pass)
 {
     struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = TRIB_ERR_TIMEOUT}};
