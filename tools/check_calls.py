@@ -7,7 +7,7 @@ which arrows lead back to themselves must be read, changed and tested together. 
 has, and the files of each circle. Exits 1 if there is a circle.
 The same for includes, where a file and the header of its name are one: a header that all files of a folder include is of data alone,
 and the functions of each file are in the header of its own name.
-Exits 1 too if the deciding part of the control plane calls the system (C-20): it has its output queue for that, and is told the time.
+Exits 1 too if no other file, test or header of include/ names a function: then it is static; or if the deciding part of the control plane calls the system (C-20): it has its output queue for that, and is told the time.
 """
 import collections
 import glob
@@ -66,6 +66,24 @@ def impure(arrows, outside):
     return lines
 
 
+def lonely(build):
+    """Functions that only their own file names. None if the tests, which may be the others, were not built."""
+    defined_in, needed = {}, set()
+    paths = glob.glob(os.path.join(build, "CMakeFiles/**/*.o"), recursive=True)
+    if not any(".dir/tests/unit/" in path for path in paths):
+        return []
+    for line in subprocess.run(["nm", "-gA", *paths], capture_output=True, text=True, check=True).stdout.splitlines():
+        path, words = line.split(":")[0], line.split()
+        name = path.split(".dir/src/")[-1][:-2]
+        if words[-2] in "Uw":
+            needed.add(words[-1])
+        elif words[-2] == "T" and ".dir/src/" in path and os.path.exists(os.path.join(ROOT, "src", name)):
+            defined_in[words[-1]] = name
+    headers = "".join(open(path, encoding="utf-8").read() for path in glob.glob(os.path.join(ROOT, "include/tributary/*.h")))
+    public = set(re.findall(r"\w+", headers)) | {"main"}
+    return [f"{name}: make {symbol} static" for symbol, name in sorted(defined_in.items()) if symbol not in needed | public]
+
+
 def circles_in(arrows):
     """Strongly connected files, more than one of them (Tarjan, SIAM J. Comput. 1(2), 1972)."""
     number, low, stack, found = {}, {}, [], []
@@ -107,7 +125,7 @@ def main():
     if not arrows:
         print(f"{sys.argv[1]}: no object files of src")
         return 1
-    lines = impure(arrows, outside)
+    lines = impure(arrows, outside) + lonely(sys.argv[1])
     bad = 1 if lines else 0
     print(*lines, sep="\n", end="\n" if lines else "")
     bad |= judge("calls", arrows)

@@ -53,7 +53,7 @@ void trib_host_publish(struct trib_host *host, bool summed, uint32_t count)
 }
 
 /* Also wakes ranks that wait for nothing: such ranks sleep without a mark. */
-void trib_host_wake_all(struct trib_host *host)
+static void wake_all(struct trib_host *host)
 {
     for (uint32_t rank = 0; rank < host->ranks; rank++) {
         ring(host, rank);
@@ -157,7 +157,7 @@ void trib_host_fail(struct trib_host *host, enum trib_status status, const char 
     }
     /* A rank that reads bytes written by this caller from now on also sees the record. */
     atomic_thread_fence(memory_order_seq_cst);
-    trib_host_wake_all(host);
+    wake_all(host);
 }
 
 uint32_t trib_host_failure(const struct trib_host *host, enum trib_status *status, char *text)

@@ -275,6 +275,5 @@ void trib_host_forget_mappings(struct trib_host *host);
 /* Publishes a count of this rank and wakes the ranks that wait for it. */
 void trib_host_publish(struct trib_host *host, bool summed, uint32_t count);
 void trib_host_wake_waiting(struct trib_host *host);
-void trib_host_wake_all(struct trib_host *host);
 
 #endif

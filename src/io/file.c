@@ -35,7 +35,9 @@ static bool has_writer(FILE *file)
     return !is_over;
 }
 
-FILE *trib_file_open(const char *path, char *error)
+/* Opens a file, or a pipe with a writer. NULL: error has the cause. A pipe without a writer is refused: a read would
+ * never return. */
+static FILE *open_file(const char *path, char *error)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     FILE *file = fd >= 0 ? fdopen(fd, "rb") : NULL;
@@ -57,7 +59,7 @@ FILE *trib_file_open(const char *path, char *error)
 
 char *trib_file_read(const char *path, size_t *len, char *error)
 {
-    FILE *file = trib_file_open(path, error);
+    FILE *file = open_file(path, error);
     char *text = NULL;
     size_t room = 0;
 

@@ -16,9 +16,6 @@ struct trib_file_place {
     uint32_t column;
 };
 
-/* Opens a file, or a pipe with a writer. NULL: error has the cause. A pipe without a writer is refused: a read would
- * never return. */
-FILE *trib_file_open(const char *path, char *error);
 /* Returns the whole file, ended by a zero, for the caller to free. NULL: error has the cause. */
 char *trib_file_read(const char *path, size_t *len, char *error);
 /* Makes the folder if it does not exist. False: error has the cause, and the path to name instead. */

@@ -103,8 +103,9 @@ uint64_t plan_capacity(const struct plan_network *net, uint32_t row)
     return up < down ? up : down;
 }
 
-/* Names may have dashes, so each of them may be the one between. */
-uint32_t plan_network_link(const struct plan_network *net, const char *text, size_t len)
+/* The link of a text "A-B", of len bytes, from A to B; TRIB_NO_LINK: there is none. Names may have dashes, so each of
+ * them may be the one between. */
+static uint32_t find_link(const struct plan_network *net, const char *text, size_t len)
 {
     for (size_t i = 1; i + 1 < len; i++) {
         uint32_t a = text[i] == '-' ? plan_names_find(&net->names, text, i) : PLAN_NO_NAME;
@@ -121,7 +122,7 @@ uint32_t plan_row_find(const struct plan_network *net, const char *text, size_t 
 {
     uint32_t place = plan_names_find(&net->names, text, len);
     if (place == PLAN_NO_NAME) {
-        return plan_network_link(net, text, len);
+        return find_link(net, text, len);
     }
     return place < net->hosts ? plan_row_of_host(net, place) : plan_row_of_adder(net, place);
 }
@@ -145,7 +146,7 @@ static bool change_link(struct plan_network *net, const char *ends, size_t len, 
     struct trib_fabric *f = &net->fabric;
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     uint64_t rate = 0;
-    uint32_t link = plan_network_link(net, ends, len);
+    uint32_t link = find_link(net, ends, len);
     if (link == TRIB_NO_LINK) {
         trib_explain(error, "no link %.*s in the network: name both ends, as in leaf0-spine1", (int)len, ends);
         return false;

@@ -59,8 +59,6 @@ uint64_t plan_network_digest(const struct plan_network *net);
 /* Applies a change: "link A-B down", "link A-B 10Gbps", "switch A down", "switch A adds", "switch A adds 100Gbps",
  * "switch A adds not". False: error has the cause. */
 bool plan_network_change(struct plan_network *net, const char *change, char *error);
-/* The link of a text "A-B", of len bytes, from A to B; TRIB_NO_LINK: there is none. */
-uint32_t plan_network_link(const struct plan_network *net, const char *text, size_t len);
 static inline uint32_t plan_headroom_of(enum plan_paths paths)
 {
     return paths == PLAN_ECMP ? PLAN_HEADROOM : 0;

@@ -112,11 +112,19 @@ bool plan_simulated_init(struct plan_simulated *it, struct sim_scenario *scenari
     return plan_simulated_network(&it->net, scenario, error) && make_jobs(it, error);
 }
 
+static void free_tree(struct sim_planned_tree *tree)
+{
+    free(tree->hops);
+    free(tree->paths);
+    free(tree->links);
+    *tree = (struct sim_planned_tree){.root = 0};
+}
+
 void plan_simulated_free(struct plan_simulated *it)
 {
     for (uint32_t j = 0; it->planned != NULL && j < it->jobs.count; j++) {
         for (uint32_t i = 0; i < it->planned[j].count; i++) {
-            plan_simulated_tree_free(&it->planned[j].trees[i]);
+            free_tree(&it->planned[j].trees[i]);
         }
         it->scenario->jobs[j].planned = NULL;
     }
@@ -230,14 +238,6 @@ bool plan_simulated_tree(const struct plan_network *net, const struct plan_tree 
     free(m.hops);
     free(m.order);
     return is_good;
-}
-
-void plan_simulated_tree_free(struct sim_planned_tree *tree)
-{
-    free(tree->hops);
-    free(tree->paths);
-    free(tree->links);
-    *tree = (struct sim_planned_tree){.root = 0};
 }
 
 /* ---- a plan ---- */

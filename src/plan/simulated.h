@@ -36,7 +36,6 @@ bool plan_simulated_give(struct plan_simulated *it, char *error);
  * False: out of memory, or more than 1024 paths between two switches. */
 bool plan_simulated_tree(const struct plan_network *net, const struct plan_tree *tree, bool has_ports,
                          struct sim_planned_tree *out);
-void plan_simulated_tree_free(struct sim_planned_tree *tree);
 void plan_simulated_free(struct plan_simulated *it);
 
 #endif

@@ -236,7 +236,8 @@ static void explain_failure(uint64_t bytes, enum trib_status status, char *error
     trib_explain(error, "%s%s%s", bytes > 0 ? needs : "", bytes > 0 ? ": " : "", trib_status_text(status));
 }
 
-const struct trib_agent_opening *trib_agent_find(const struct trib_agent *agent, uint32_t communicator)
+/* The opening of the communicator. NULL: none. */
+static const struct trib_agent_opening *find(const struct trib_agent *agent, uint32_t communicator)
 {
     const struct trib_agent_opening *at = agent->first;
     while (at && at->communicator != communicator) {
@@ -249,7 +250,7 @@ const struct trib_agent_opening *trib_agent_find(const struct trib_agent *agent,
 static bool is_free(const struct trib_agent *agent, const struct trib_agent_opening *opening, uint32_t communicator,
                     char *error)
 {
-    const struct trib_agent_opening *other = trib_agent_find(agent, communicator);
+    const struct trib_agent_opening *other = find(agent, communicator);
     if (!other || other == opening) {
         return true;
     }

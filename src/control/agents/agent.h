@@ -53,8 +53,6 @@ TRIB_MUST_USE enum trib_status trib_agent_open(struct trib_agent *agent, struct 
 uint64_t trib_agent_others_of_job(const struct trib_agent *agent, const struct trib_agent_opening *opening);
 /* Bytes of all openings of the tenant, of all controllers. */
 uint64_t trib_agent_held_by_tenant(const struct trib_agent *agent, uint64_t tenant);
-/* The opening of the communicator. NULL: none. */
-const struct trib_agent_opening *trib_agent_find(const struct trib_agent *agent, uint32_t communicator);
 /* Closes all roots of the opening and releases the memory. Does nothing if the opening is not open. */
 void trib_agent_shut(struct trib_agent *agent, struct trib_agent_opening *opening);
 /* Gives ranks, in ascending order, to each of `count` branches without ranks. child: branch of each rank; UINT16_MAX:

@@ -27,15 +27,17 @@
 #include "io/units.h"
 #include "schemes/schemes.h"
 
-bool trib_join_has_peers(const char *name)
+/* True if the ranks of the scheme send to each other, and to no switch. */
+static bool has_peers(const char *name)
 {
     const struct trib_scheme *scheme = trib_scheme_find(name);
     return scheme && !scheme->switch_node && scheme->worker->peers;
 }
 
-bool trib_join_is_of_peers(const struct trib_message *join)
+/* True for a JOIN of such a scheme, or of a rank that was told to join a ring. */
+static bool is_of_peers(const struct trib_message *join)
 {
-    return join->join.is_ring || trib_join_has_peers(join->join.settings.scheme);
+    return join->join.is_ring || has_peers(join->join.settings.scheme);
 }
 
 static void explain_peers(const struct trib_message *join, char *error)
@@ -123,7 +125,7 @@ static enum trib_status check_fields(const struct trib_message *message, char *e
                      TRIB_WIRE_FLOAT32, TRIB_WIRE_BFLOAT16, TRIB_WIRE_INT32);
     } else if (settings->encrypt && message->join.key == 0) {
         trib_explain(error, "payloads are to be encrypted, and the job has no key (TRIB_KEY_FILE)");
-    } else if (message->join.is_ring && (settings->gradient_bytes == 0 || trib_join_has_peers(settings->scheme))) {
+    } else if (message->join.is_ring && (settings->gradient_bytes == 0 || has_peers(settings->scheme))) {
         trib_explain(error, "rank %u joins as part of a ring, but no switch has told it to", message->join.rank);
     } else if (has_way(message, error) && trib_maker_check(message, error)) {
         return TRIB_OK;
@@ -450,7 +452,7 @@ static struct trib_job *create_job(struct trib_jobs *jobs, const struct trib_mes
     memcpy(job->run, join->join.run, sizeof job->run);
     job->key = join->join.key;
     trib_job_enter(job, TRIB_JOB_JOINING);
-    job->has_peers = trib_join_has_peers(join->join.settings.scheme);
+    job->has_peers = has_peers(join->join.settings.scheme);
     job->is_return = join->join.known.communicator != 0;
     job->was_running = join->join.was_ready;
     job->settings = join->join.settings;
@@ -625,7 +627,7 @@ static enum trib_status check_host(const struct trib_jobs *jobs, const struct tr
             "scheme %s: a rank that is done may leave before a late rank has its results, and without a switch the "
             "results leave with it: name a switch",
             message->join.settings.scheme);
-    } else if (session->leaf && trib_join_is_of_peers(message)) {
+    } else if (session->leaf && is_of_peers(message)) {
         explain_peers(message, error);
     } else {
         return TRIB_OK;

@@ -5,10 +5,6 @@
 
 #include "control/jobs/state.h"
 
-/* True if the ranks of the scheme send to each other, and to no switch. */
-bool trib_join_has_peers(const char *scheme);
-/* True for a JOIN of such a scheme, or of a rank that was told to join a ring. */
-bool trib_join_is_of_peers(const struct trib_message *join);
 /* Takes a JOIN; answers at once if the JOIN must be refused. */
 void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                    uint64_t now_ns);

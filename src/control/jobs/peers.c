@@ -75,7 +75,8 @@ struct trib_address trib_peers_known_as(const struct trib_rank *rank)
     return address;
 }
 
-struct trib_address trib_peers_place(const struct trib_rank *rank)
+/* Where the rank's packets to other ranks come from: of several network cards the first. */
+static struct trib_address place_of(const struct trib_rank *rank)
 {
     struct trib_address address = trib_rank_place(rank, 0);
     trib_address_set_port(&address, rank->data_port[0]);
@@ -94,8 +95,7 @@ static void name_peers(const struct trib_jobs *jobs, const struct trib_job *job,
     uint32_t count = scheme->worker->peers ? scheme->worker->peers(&session, index, peers) : 0;
     welcome->welcome.peer_count = (uint8_t)count;
     for (uint32_t i = 0; i < count; i++) {
-        welcome->welcome.peer[i] =
-            (struct trib_peer){.rank = peers[i], .address = trib_peers_place(&job->ranks[peers[i]])};
+        welcome->welcome.peer[i] = (struct trib_peer){.rank = peers[i], .address = place_of(&job->ranks[peers[i]])};
     }
 }
 

@@ -18,8 +18,6 @@ TRIB_MUST_USE enum trib_status trib_peers_check(const struct trib_job *job, char
 TRIB_MUST_USE enum trib_status trib_peers_address(struct trib_job *job, char *error);
 /* The address of the rank for other ranks, for WELCOME: one address, even with several source addresses. */
 struct trib_address trib_peers_known_as(const struct trib_rank *rank);
-/* Where the rank's packets to other ranks come from: of several network cards the first. */
-struct trib_address trib_peers_place(const struct trib_rank *rank);
 
 extern const struct trib_places trib_places_peers;
 extern const struct trib_dealer trib_dealer_peers;

@@ -73,7 +73,9 @@ static bool group_is_free(const struct trib_jobs *jobs, uint32_t group, const st
     return true;
 }
 
-bool trib_job_group_is_ours(const struct trib_jobs *jobs, const struct trib_job *job)
+/* True if this switch gives out the job's group, and to no other job. A returning rank names the group, and packets
+ * must not go to an address chosen by a stranger (I7). If false, results go by unicast. */
+static bool group_is_ours(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     return trib_job_dealer(jobs, job)->is_one_switch &&
            trib_server_has_group(jobs->config, job->grant.group, job->grant.group_port) &&
@@ -155,7 +157,7 @@ void trib_job_welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now
     trib_job_enter(job, TRIB_JOB_STARTING);
     job->waits_ns = now_ns;
     job->deadline_ns = now_ns + jobs->config->join_timeout_ns;
-    bool has_group = job->grant.group != 0 && trib_job_group_is_ours(jobs, job);
+    bool has_group = job->grant.group != 0 && group_is_ours(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         bool may_hear = job->ranks[i].below != 0 ? job->below[job->ranks[i].below - 1].group != 0 : has_group;
         if (may_hear && !job->ranks[i].was_ready) { /* some rank checks whether packets to the group arrive */
@@ -274,7 +276,7 @@ void trib_job_unplace(struct trib_jobs *jobs, struct trib_job *job)
 void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     const struct trib_data_plane *plane = jobs->agent.plane;
-    if (job->here.is_open && job->grant.group != 0 && trib_job_group_is_ours(jobs, job)) {
+    if (job->here.is_open && job->grant.group != 0 && group_is_ours(jobs, job)) {
         plane->probe_multicast(plane->plane, job->grant.communicator, job->grant.group, job->grant.group_port);
     }
     trib_placements_probe(jobs, job);
@@ -339,7 +341,7 @@ static void choose_multicast_below(struct trib_job *job)
 static void choose_multicast(const struct trib_jobs *jobs, struct trib_job *job)
 {
     const struct trib_data_plane *plane = jobs->agent.plane;
-    job->multicast = trib_job_group_is_ours(jobs, job);
+    job->multicast = group_is_ours(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         job->multicast = job->multicast && (!job->ranks[i].session || job->ranks[i].has_multicast);
     }

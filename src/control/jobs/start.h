@@ -19,9 +19,6 @@ void trib_job_run_if_ready(struct trib_jobs *jobs, struct trib_job *job, uint64_
 /* Sends the path packets to the group once more, and sets the time of the next. */
 void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 
-/* True if this switch gives out the job's group, and to no other job. A returning rank names the group, and packets
- * must not go to an address chosen by a stranger (I7). If false, results go by unicast. */
-bool trib_job_group_is_ours(const struct trib_jobs *jobs, const struct trib_job *job);
 /* All ranks are there: admits the communicator and asks the agents to open roots, or fails the communicator with the
  * numbers. If an agent elsewhere is away, the job waits; the call is repeated when the agent is there. */
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);

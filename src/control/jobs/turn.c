@@ -4,7 +4,8 @@
 #include "control/jobs/turn.h"
 #include "control/jobs/state.h"
 
-enum trib_stage trib_rank_stage(const struct trib_job *job, uint32_t index)
+/* Stage of the session of rank `index`, once there is a communicator. */
+static enum trib_stage stage_of(const struct trib_job *job, uint32_t index)
 {
     const struct trib_rank *rank = &job->ranks[index];
     if (rank->is_recalled) {
@@ -38,5 +39,5 @@ bool trib_session_is_in_turn(const struct trib_session *session, const struct tr
     if (session->master) {
         return trib_message_is_in_turn(message->kind, TRIB_SENDER_MASTER, TRIB_STAGE_WELCOMED);
     }
-    return trib_message_is_in_turn(message->kind, TRIB_SENDER_RANK, trib_rank_stage(job, session->rank));
+    return trib_message_is_in_turn(message->kind, TRIB_SENDER_RANK, stage_of(job, session->rank));
 }

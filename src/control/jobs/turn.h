@@ -7,7 +7,5 @@
 
 /* True if the message is in turn on the session. */
 bool trib_session_is_in_turn(const struct trib_session *session, const struct trib_message *message);
-/* Stage of the session of rank `index`, once there is a communicator. */
-enum trib_stage trib_rank_stage(const struct trib_job *job, uint32_t index);
 
 #endif

@@ -87,7 +87,4 @@ static inline bool trib_atp_can_add(const struct trib_packet *packet)
            (packet->payload_len == 0 || packet->type == TRIB_INT32 || packet->type == TRIB_FLOAT32);
 }
 
-/* row += part, clamped to the range of int32_t. */
-void trib_atp_add_saturating(int32_t *row, const void *part, size_t len);
-
 #endif

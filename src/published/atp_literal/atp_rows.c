@@ -73,7 +73,8 @@ static struct row *find(const struct rows *r, uint32_t owner)
     return (struct row *)at(r, r->rows_at) + (trib_mix64(owner) >> 32) * r->config.rows / (UINT64_C(1) << 32);
 }
 
-void trib_atp_add_saturating(int32_t *row, const void *part, size_t len)
+/* row += part, clamped to the range of int32_t. */
+static void add_saturating(int32_t *row, const void *part, size_t len)
 {
     for (size_t i = 0; i < len / sizeof *row; i++) {
         int32_t value;
@@ -91,7 +92,7 @@ static void add(struct rows *r, struct row *row, const struct trib_packet *packe
     if (row->count++ == 0) {
         memcpy(value_at(r, row), packet->payload, packet->payload_len);
     } else if (packet->type == TRIB_INT32) {
-        trib_atp_add_saturating(value_at(r, row), packet->payload, packet->payload_len);
+        add_saturating(value_at(r, row), packet->payload, packet->payload_len);
     } else {
         trib_row_add(r->config.kernels, (enum trib_type)packet->type, (enum trib_reduction)packet->reduction,
                      value_at(r, row), packet->payload, packet->payload_len);
