@@ -8,7 +8,6 @@
 #include <tributary/comm.h>
 
 #include "cli/jobs.h"
-#include "io/clock.h"
 #include "io/units.h"
 
 #define TEXT_MAX 256

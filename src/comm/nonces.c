@@ -9,7 +9,6 @@
 #include "comm/request.h"
 #include "comm/sample.h"
 #include "comm/state.h"
-#include "core/assert.h"
 #include "io/draw.h"
 
 /* A sum in which each rank gives its nonce at its own place. An allgather of shares of 8 bytes would have a fragment

@@ -11,7 +11,6 @@
 #include "comm/state.h"
 #include "comm/states.h"
 #include "core/assert.h"
-#include "core/lane.h"
 #include "io/clock.h"
 
 /* At the least so long between two marks that a BOOT hint has caused. */

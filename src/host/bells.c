@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "host/passing.h"
 #include "host/segment.h"
 
 /* A full inbox holds a bell already. A broken line is a dead rank, which poll reports. */

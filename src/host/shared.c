@@ -18,7 +18,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/assert.h"
 #include "host/passing.h"
 #include "host/segment.h"
 

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/assert.h"
 #include "core/slot.h"
 #include "protocol/combiner.h"
 #include "schemes/schemes.h"

@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "core/assert.h"
 #include "reproduce/panama.h"
 #include "sim/jobs/models.h"
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/prng.h"
 #include "reproduce/panama.h"
 #include "reproduce/simulate.h"
 #include "sim/results/results.h"

@@ -76,11 +76,6 @@ void trib_tree_add_ranks(const struct trib_tree *tree, uint32_t node, uint64_t c
 /* Writes the ranks of the set, ascending, at most max. Returns the number written. */
 uint32_t trib_tree_list(const struct trib_tree_ranks *ranks, uint16_t *list, uint32_t max);
 
-/* True if the rank is behind this switch. */
-static inline bool trib_tree_has(const struct trib_tree *tree, uint32_t rank)
-{
-    return rank < tree->ranks && tree->branch_of[rank] != TRIB_TREE_ELSEWHERE;
-}
 /* Notes that a rank has joined, or its mark. False: the rank is not behind this switch. Marks do not fall. */
 bool trib_tree_join(struct trib_tree *tree, uint32_t rank, uint64_t mark);
 /* Writes the smallest mark behind a node's child. False: a rank there has not joined. */

@@ -8,7 +8,6 @@
 #include "control/jobs/places.h"
 #include "control/roots/processes.h"
 #include "core/assert.h"
-#include "core/lane.h"
 #include "io/explain.h"
 #include "schemes/schemes.h"
 

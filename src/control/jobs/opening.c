@@ -8,7 +8,6 @@
 #include "control/jobs/hosts.h"
 #include "control/jobs/opening.h"
 #include "core/assert.h"
-#include "io/explain.h"
 #include "schemes/schemes.h"
 
 /* One allocation: the opening, then the branches, then the ranks of the branches. */

@@ -12,7 +12,6 @@
 #include "control/jobs/places.h"
 #include "core/assert.h"
 #include "core/window.h"
-#include "io/clock.h"
 #include "io/explain.h"
 #include "io/list.h"
 

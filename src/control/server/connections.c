@@ -18,7 +18,6 @@
 #include "control/server/accept.h"
 #include "control/server/connection.h"
 #include "control/server/keyed.h"
-#include "control/words/silence.h"
 #include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"

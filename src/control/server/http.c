@@ -21,7 +21,6 @@
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/library.h"
-#include "keys/keyring.h"
 
 #define CONNECTIONS_MAX 64
 #define CONNECTIONS_NEAR_MAX 48 /* of one address */

@@ -11,7 +11,6 @@
 #include "control/jobs/places.h"
 #include "control/jobs/progress.h"
 #include "control/server/report.h"
-#include "io/clock.h"
 
 /* One counter of every job, found by offset in struct trib_counters. */
 struct job_counter {

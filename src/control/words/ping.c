@@ -5,8 +5,6 @@
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 
-#include "io/clock.h"
-
 /* A root without a switch answers the second STALL only, and a process may be slow for a moment. */
 #define LEAST_SILENT 3
 

@@ -2,8 +2,6 @@
 /* literal.c: switchml-literal's row of the table of schemes. */
 #include "published/literal/literal.h"
 
-#include "core/node.h"
-
 const struct trib_scheme trib_literal = {
     .name = "switchml-literal",
     .guarantee =

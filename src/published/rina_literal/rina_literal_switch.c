@@ -2,7 +2,6 @@
 /* rina_literal_switch.c: agents and switches of racks by the published rule. Both add as the paced switch of trees
  * does. An agent also decides when its switch pulls, by the window of the flow to the next agent. A switch passes PULLs
  * and ACKs on. */
-#include "core/assert.h"
 #include "core/congestion.h"
 #include "protocol/switch_memory.h"
 #include "published/rina_literal/rina_literal.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rina_literal_worker.c: a rank by the published rule, which sends new parts only when its switch has pulled them, at
  * full speed. Everything else is the paced worker of trees. Read next: rina_literal_switch.c. */
-#include "core/assert.h"
 #include "protocol/worker_memory.h"
 #include "published/rina_literal/rina_literal.h"
 

@@ -2,7 +2,6 @@
 /* ring_worker_receive.c: packets that come: fragments from the rank before, acknowledgements from the next. Every check
  * comes before the first effect; a packet that fails a check is not acknowledged, and comes again. Read next:
  * ring_worker_send.c. */
-#include "core/assert.h"
 #include "schemes/ring/ring_memory.h"
 
 /* Came whole but wrong: the flow sends it again; at the third time in a row the communicator gives up (I8). */

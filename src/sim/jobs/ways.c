@@ -5,7 +5,6 @@
 
 #include "sim/jobs/ways.h"
 
-#include "core/prng.h"
 #include "sim/jobs/tree.h"
 
 uint32_t sim__ways_switch(const struct sim_network *n, uint32_t host)

@@ -9,7 +9,6 @@
 #include "sim/network/memory.h"
 
 #define BUCKETS_MIN 1024U
-#define BUCKETS_MAX 16384U
 #define BATCH_GOAL 512U /* arrivals in a batch, if enough are known */
 #define RUN 8U
 #define FETCH_BUCKETS 12U /* prefetch distance in buckets */

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "io/units.h"
 #include "report/json.h"
 #include "sim/network/gates.h"
 #include "sim/results/results.h"

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/units.h"
 #include "sim/network/gates.h"
 #include "sim/scenario/draft.h"
 
