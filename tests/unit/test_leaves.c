@@ -402,27 +402,6 @@ static void paths__a_switch_that_stood_still_says_nothing_of_them(void **state)
     world_end(&world);
 }
 
-/* Packets of that size have passed before, so the parent may stand still. */
-static void paths__that_have_passed_before_are_tried_for_longer(void **state)
-{
-    (void)state;
-    for (uint32_t size = 1344; size <= 1408; size += 64) {
-        struct world world;
-        tree_make(&world, 1, 8);
-        world.node[3].recorder.parent_answers = false;
-        for (uint32_t i = 0; i < world.ranks; i++) {
-            rank_connect(&world, &world.rank[i]);
-        }
-        settle(&world);
-        world.node[3].leaf.agent.passed = size;
-        tick(&world, 3 * TRIB_SECOND_NS);
-        assert_int_equal(world.rank[0].failure, size == 1408 ? TRIB_OK : TRIB_ERR_UNREACHABLE);
-        tick(&world, 20 * TRIB_SECOND_NS);
-        assert_int_equal(world.rank[0].failure, TRIB_ERR_UNREACHABLE);
-        world_end(&world);
-    }
-}
-
 static void paths__of_a_late_answer_are_passed_on(void **state)
 {
     (void)state;
@@ -795,7 +774,6 @@ int main(void)
         cmocka_unit_test(join__a_rank_that_is_there_already),
         cmocka_unit_test(paths__a_dead_hop_between_switches_is_named),
         cmocka_unit_test(paths__a_switch_that_stood_still_says_nothing_of_them),
-        cmocka_unit_test(paths__that_have_passed_before_are_tried_for_longer),
         cmocka_unit_test(paths__of_a_late_answer_are_passed_on),
         cmocka_unit_test(paths__of_a_return_are_tried_until_they_pass),
         cmocka_unit_test(paths__of_a_rank_name_its_own_hop),

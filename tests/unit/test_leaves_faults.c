@@ -593,6 +593,27 @@ static void lost__without_a_word_before_its_WELCOME(void **state)
     }
 }
 
+/* Packets of that size have passed before, so the parent may stand still. */
+static void paths__that_have_passed_before_are_tried_for_longer(void **state)
+{
+    (void)state;
+    for (uint32_t size = 1344; size <= 1408; size += 64) {
+        struct world world;
+        tree_make(&world, 1, 8);
+        world.node[3].recorder.parent_answers = false;
+        for (uint32_t i = 0; i < world.ranks; i++) {
+            rank_connect(&world, &world.rank[i]);
+        }
+        settle(&world);
+        world.node[3].leaf.agent.passed = size;
+        tick(&world, 3 * TRIB_SECOND_NS);
+        assert_int_equal(world.rank[0].failure, size == 1408 ? TRIB_OK : TRIB_ERR_UNREACHABLE);
+        tick(&world, 20 * TRIB_SECOND_NS);
+        assert_int_equal(world.rank[0].failure, TRIB_ERR_UNREACHABLE);
+        world_end(&world);
+    }
+}
+
 int main(void)
 {
     trib_log_set_default(TRIB_LOG_NONE); /* thousands of jobs end here, as they should */
@@ -614,6 +635,7 @@ int main(void)
         cmocka_unit_test(lost__without_a_word_before_its_WELCOME),
         cmocka_unit_test(stop__of_a_switch_is_told_to_all),
         cmocka_unit_test(stop__of_a_switch_while_ranks_join),
+        cmocka_unit_test(paths__that_have_passed_before_are_tried_for_longer),
         cmocka_unit_test(random__deaths_and_restarts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
