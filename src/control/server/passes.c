@@ -219,13 +219,13 @@ static void answer_stall(const struct trib_uplinks *uplinks, const struct trib_p
     }
 }
 
-/* A rank gives up, and waits a moment for the names of missing ranks. A silent switch above cannot answer. */
+/* A joining rank gives up, and waits a moment for the names of missing ranks. A silent switch above cannot answer. */
 static void answer_abort(const struct trib_uplinks *uplinks, const struct trib_pass *pass)
 {
     struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = TRIB_ERR_TIMEOUT}};
     char silent[sizeof uplinks->silent];
     name_silent(uplinks, silent, sizeof silent);
-    if (silent[0] != '\0' && is_between(pass)) {
+    if (silent[0] != '\0' && !pass->has_spoken) {
         trib_explain(fail.fail.text, "nothing comes from %s", silent);
         answer(uplinks, pass->down, &fail);
     }
