@@ -60,13 +60,18 @@ def check(tensor):
     return tensor.layout is torch.strided
 
 
+def is_memory(tensor):
+    """Whether it is a tensor of torch's own class, with memory that is its values."""
+    return type(tensor) in _KNOWN and not tensor.is_quantized and not tensor.is_nested
+
+
 def held(given):
     """The same tensor, or lists of tensors, but for the result of a functional collective: it is waited for, and is the tensor in it.
     Raises ValueError for a tensor whose memory is not its values. (torch calls a group that is written in Python without its dispatcher,
     which would ask the class of the tensor.)"""
     if isinstance(given, (list, tuple)):
         return [held(one) for one in given]
-    if type(given) in _KNOWN and not given.is_quantized and not given.is_nested or not isinstance(given, torch.Tensor):
+    if is_memory(given) or not isinstance(given, torch.Tensor):
         return given
     if hasattr(given, "trigger_wait"):
         return given.trigger_wait()

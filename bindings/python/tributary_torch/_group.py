@@ -20,7 +20,7 @@ import torch.distributed as dist
 from torch._C import _distributed_c10d as c10d
 
 from . import _bootstrap, _buffers, _capi, _events, _work
-from ._buffers import TYPES, Buffers, check, held, in_parts, is_plain, moved_as, summed_as
+from ._buffers import TYPES, Buffers, check, held, in_parts, is_memory, is_plain, moved_as, summed_as
 from ._events import Event, Recorder, recorded
 from ._gloo import AllOf
 from ._monitored import MonitoredBarrier
@@ -547,6 +547,8 @@ def _full(title):
 
 def _listed(tensors):
     """A list of our own, of memory: the caller may change his while the operation is under way."""
+    if type(tensors) is list and len(tensors) == 1 and is_memory(tensors[0]):  # most lists
+        return [tensors[0]]
     return held([tensors] if isinstance(tensors, torch.Tensor) else tensors)
 
 

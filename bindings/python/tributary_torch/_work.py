@@ -46,11 +46,13 @@ class Flight:
     def __init__(self):
         self.request = ctypes.c_void_p()
         self.done = ctypes.c_bool(False)  # the request is gone
-        self.statuses = collections.deque(maxlen=1)  # of the last look
+        self.statuses = None  # a deque of one: of the last look
         self.work = None  # that a synchronous call has become
 
     def look(self, function, *arguments):
         """trib_request_test or _wait_for. One call of C has the status from the library and keeps it."""
+        if self.statuses is None:
+            self.statuses = collections.deque(maxlen=1)
         self.statuses.extend(map(function, (self.request,), *((argument,) for argument in arguments), (ctypes.byref(self.done),)))
 
     def is_started(self):
