@@ -449,6 +449,10 @@ enum trib_status trib_config_check(const struct trib_config *config, char *error
         trib_explain(error, "root weight: %u is not from 1 to %d", config->root_weight, UINT8_MAX);
         return TRIB_ERR_INVALID;
     }
+    if (config->priority > UINT8_MAX) {
+        trib_explain(error, "priority: %u is not from 0 to %d", config->priority, UINT8_MAX);
+        return TRIB_ERR_INVALID;
+    }
     if (config->dscp > 63) {
         trib_explain(error, "dscp: %u is not from 0 to 63", config->dscp);
         return TRIB_ERR_INVALID;

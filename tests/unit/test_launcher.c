@@ -374,6 +374,10 @@ static void config_check__refuses_what_no_text_was_read_for(void **state)
     struct trib_config config;
     trib_config_init(&config);
     assert_int_equal(trib_config_check(&config, error), TRIB_OK);
+    config.priority = 256;
+    assert_int_equal(trib_config_check(&config, error), TRIB_ERR_INVALID);
+    assert_non_null(strstr(error, "priority: 256 is not from 0 to 255"));
+    config.priority = 255;
     config.wire = (enum trib_wire)2;
     assert_int_equal(trib_config_check(&config, error), TRIB_ERR_INVALID);
     trib_config_init(&config);
