@@ -107,6 +107,10 @@ void trib_comm_take_missing(struct trib_comm *comm, const struct trib_message *m
     }
     if (message->stall.missing.count != 0) {
         trib_comm_name_ranks(&message->stall.missing, who, sizeof who);
+        size_t len = strlen(who);
+        if (message->stall.where[0] != '\0') {
+            (void)snprintf(who + len, sizeof who - len, " (%s)", message->stall.where);
+        }
     } else if (message->stall.where[0] != '\0') {
         (void)snprintf(who, sizeof who, "nothing comes from %s", message->stall.where);
     }

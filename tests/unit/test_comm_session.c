@@ -499,8 +499,8 @@ static void stall__its_answer_goes_into_the_error(void **state)
 {
     (void)state;
     stall("", &(struct trib_rank_list){0}, "no rank is missing, but there is no result on fragment 0");
-    stall("", &(struct trib_rank_list){1, {2}}, "rank 2 is missing on fragment 0");
     stall("", &(struct trib_rank_list){2, {2, 900}}, "ranks 2, 900 are missing on fragment 0");
+    stall("no packets", &(struct trib_rank_list){1, {2}}, "rank 2 is missing (no packets) on fragment 0");
     stall("switch 10.0.0.2:7470", &(struct trib_rank_list){0}, "nothing comes from switch 10.0.0.2:7470 on fragment 0");
 }
 

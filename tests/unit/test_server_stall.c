@@ -199,6 +199,31 @@ static void stall__of_who_has_finished_ends_nothing(void **state)
     close_all(fds + 1, 2);
 }
 
+static bool is_told(int fd, uint32_t since_ms)
+{
+    struct trib_message stall = {.kind = TRIB_MESSAGE_STALL, .stall = {.sequence = 5, .since_ms = since_ms}};
+    send_message(fd, &stall);
+    return strstr(expect(fd, TRIB_MESSAGE_MISSING).stall.where, "packets from there do not arrive") != NULL;
+}
+
+/* Rank 1 has waited for the same sequence for so long that its packets do not arrive. */
+static void stall__tells_whose_packets_do_not_arrive(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    int fds[3];
+    (void)run_job(c, 3, fds);
+    recorder_lack(c, 1, (const uint16_t[]){1});
+    assert_false(is_told(fds[0], 3000));
+    assert_false(is_told(fds[1], 2900));
+    assert_false(is_told(fds[0], 3000));
+    assert_true(is_told(fds[1], 3000));
+    assert_true(is_told(fds[0], 3000));
+    recorder_lack(c, 2, (const uint16_t[]){1, 2}); /* rank 2 may be late */
+    assert_false(is_told(fds[0], 4000));
+    close_all(fds, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +235,7 @@ int main(void)
         TEST(stall__hostile_names),
         TEST(stall__on_a_rank_that_has_left_ends),
         TEST(stall__of_who_has_finished_ends_nothing),
+        TEST(stall__tells_whose_packets_do_not_arrive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

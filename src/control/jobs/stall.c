@@ -13,7 +13,8 @@
 #include "io/explain.h"
 #include "io/units.h"
 
-#define LEFT_MS 3000 /* time for many PROBEs of a waiting rank, each asking another finished rank */
+#define UNHEARD_MS 3000 /* time for many packets of a waiting rank */
+#define LEFT_MS 3000    /* time for many PROBEs of a waiting rank, each asking another finished rank */
 
 /* A mark above the sequence of the STALL shows the end of the wait. */
 static bool waits_too(const struct trib_rank *rank, uint64_t now_ns)
@@ -61,6 +62,19 @@ static bool is_ahead(const struct trib_rank *rank, uint64_t sequence)
     return rank->mark > sequence;
 }
 
+/* True if each missing rank waits on the same sequence: so each has sent the part, and packets do not arrive. */
+static bool are_unheard(const struct trib_job *job, const struct trib_stall *stall, uint64_t now_ns)
+{
+    uint32_t carried = trib_rank_list_carried(&stall->missing);
+    for (uint32_t i = 0; i < carried; i++) {
+        const struct trib_rank *rank = &job->ranks[stall->missing.rank[i]];
+        if (!waits_too(rank, now_ns) || rank->stall.sequence != stall->sequence || rank->stall.since_ms < UNHEARD_MS) {
+            return false;
+        }
+    }
+    return carried > 0;
+}
+
 /* Finds the ranks missing on the sequence of the STALL, unless an agent must be asked first. After a restart, the
  * switch may lack contributions of finished ranks; a rank that is also ahead does not wait for such ranks. */
 static void find_missing(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t now_ns)
@@ -82,6 +96,9 @@ static void find_missing(struct trib_jobs *jobs, struct trib_job *job, uint32_t 
     }
     if (count == 0 && silent) {
         (void)snprintf(stall->where, sizeof stall->where, "%s", silent);
+    } else if (!stall->is_open && are_unheard(job, stall, now_ns)) {
+        (void)snprintf(stall->where, sizeof stall->where,
+                       "packets from there do not arrive: check the path MTU and the firewall");
     }
 }
 
@@ -152,9 +169,10 @@ static void log_stall(const struct trib_jobs *jobs, struct trib_job *job, uint32
     } else if (stall->where[0] != '\0') {
         (void)snprintf(text, sizeof text, "data from %s is", stall->where);
     }
-    trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s: %s missing on sequence %llu since %u.%u s, says rank %u", job->name,
+    bool has_cause = list->count > 0 && stall->where[0] != '\0';
+    trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s: %s missing on sequence %llu since %u.%u s, says rank %u%s%s", job->name,
                   text, (unsigned long long)stall->sequence, stall->since_ms / 1000, stall->since_ms % 1000 / 100,
-                  index);
+                  index, has_cause ? "; " : "", has_cause ? stall->where : "");
 }
 
 static void answer_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t now_ns)

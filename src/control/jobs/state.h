@@ -50,7 +50,7 @@ struct trib_stall {
     bool is_open;                  /* not answered yet: an agent is being asked */
     uint16_t silent;               /* neighbour on a ring that sends no acknowledgements; UINT16_MAX: none */
     struct trib_rank_list missing; /* as far as known here */
-    char where[128];               /* a switch that lacks no rank and sends nothing; "": none */
+    char where[128];               /* a switch that lacks no rank and sends nothing; or a cause; "": none */
 };
 
 struct trib_rank {
