@@ -11,7 +11,7 @@
 #define DIGITS_PIXELS 64
 #define DIGITS_CLASSES 10
 #define DIGITS_IMAGES 1797
-/* Every sixth image of the file is only ever tested on, 297 in all. The rest, 1,500, is for training. */
+/* The first 297 of every sixth image are only ever tested on. The rest, 1,500, is for training. */
 #define DIGITS_TEST 297
 #define DIGITS_TRAIN (DIGITS_IMAGES - DIGITS_TEST)
 

@@ -25,7 +25,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from torch.utils.data.distributed import DistributedSampler
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data" / "digits.csv"
-EVERY = 6  # images of which one is for testing, as in examples/digits
+EVERY = 6  # images of which one is for testing
 
 
 def arguments():

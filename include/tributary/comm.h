@@ -256,7 +256,9 @@ void trib_shared_free(void *memory);
 /* recv[i] = sum, average, minimum, maximum or product of send[i] over the ranks. count: elements, 0 is allowed; more
  * than 64 TiB are ERR_INVALID. In place: send == recv; other overlaps are not allowed. Any alignment. Types: all except
  * bytes. Wire int32 is for sums and averages; other reductions of float32 tensors travel as float32. All ranks get the
- * same bits, in every run on the same tree of switches. NaN: types.h. Returns the statuses of trib_request_wait. */
+ * same bits, in every run on the same tree of switches. NaN: types.h. Returns the statuses of trib_request_wait, and
+ * of a refused call, which has begun nothing: ERR_INVALID, ERR_UNSUPPORTED (an unknown type or reduction as well),
+ * ERR_MEMORY. Then the communicator goes on. */
 TRIB_MUST_USE enum trib_status trib_allreduce(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
                                               enum trib_type type, enum trib_reduction reduction);
 /* Copies the root's buffer to every rank. count elements of any type. */
@@ -373,7 +375,8 @@ void trib_comm_abort(struct trib_comm *comm);
  * 0's process has the control plane: its last close, and exit(), wait as long for communicators made of this one that
  * are still in use. A log line announces that wait. Ends running operations like abort; a wait for their requests, now
  * or later, returns that status. Only the calls on a request may overlap with close or follow it: every other call
- * with comm must have returned before. Returns OK, or the failure that had ended the communicator. */
+ * with comm must have returned before. Returns OK, or the failure that has ended the communicator: ERR_ABORTED if an
+ * operation was running. */
 enum trib_status trib_comm_close(struct trib_comm *comm);
 
 /* Version of the library: "0.1.0". */
