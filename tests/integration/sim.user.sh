@@ -269,10 +269,12 @@ while ! cell=$(pgrep -P "$sweep"); do sleep 0.05; done
 kill -KILL "$sweep"
 wait "$sweep" 2>/dev/null
 wait_for 10 sh -c '! kill -0 "$1" 2>/dev/null' - "$cell" || fail "a cell outlives its sweep"
-if [ "$(id -u)" = 0 ] && chmod 755 "$TMP" && "${other[@]}" "$T" --version >"$TMP/out" 2>&1; then
+if [ "$(id -u)" = 0 ]; then
+    chmod 755 "$TMP"
+    install "$T" "$TMP/tributary" # where it was built, only its owner may be able to look
     install -d -o 23456 "$TMP/few"
     sed 's/long.toml/x.toml/' "$TMP/long_grid.toml" >"$TMP/short_grid.toml"
-    expect 0 '^2 of 2 runs are done' "${other[@]}" prlimit --nproc=2 "$T" sim sweep "$TMP/short_grid.toml" --out "$TMP/few/two" --cores 2
+    expect 0 '^2 of 2 runs are done' "${other[@]}" prlimit --nproc=2 "$TMP/tributary" sim sweep "$TMP/short_grid.toml" --out "$TMP/few/two" --cores 2
 fi
 sed 's/^key = "seed"/key = "traffic.load"/' "$TMP/grid.toml" >"$TMP/twice.toml"
 expect_line 1 'grid\.toml is no folder: name one' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/grid.toml"
