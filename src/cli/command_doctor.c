@@ -198,7 +198,7 @@ int command_doctor(int argc, char **argv)
     } else {
         print_text(&doctor);
     }
-    trib_key_wipe(&doctor.keys, sizeof doctor.keys);
-    trib_key_wipe(config.key, sizeof config.key);
+    trib_wipe(&doctor.keys, sizeof doctor.keys);
+    trib_wipe(config.key, sizeof config.key);
     return count_of(&doctor, DOCTOR_FAIL) == 0 ? 0 : 1;
 }

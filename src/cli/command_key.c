@@ -71,7 +71,7 @@ static int run(const struct key_options *options, int count, char **words)
                                               : is_new  ? words[1]
                                                         : NULL)
                                    : complain("%s", error);
-    trib_key_wipe(&keys, sizeof keys);
+    trib_wipe(&keys, sizeof keys);
     return result;
 }
 

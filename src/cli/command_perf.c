@@ -316,7 +316,7 @@ static int run_rank(struct perf_options *options)
     struct trib_comm *comm = NULL;
     enum trib_status status = trib_comm_create(&options->comm, &comm, error);
 
-    trib_key_wipe(options->comm.key, sizeof options->comm.key);
+    trib_wipe(options->comm.key, sizeof options->comm.key);
     if (status != TRIB_OK && options->workers > 0) {
         memcpy(options->refusals[options->comm.rank], error, sizeof error);
         return 1;
@@ -418,7 +418,7 @@ static int run_here(struct perf_options *options)
             break;
         }
     }
-    trib_key_wipe(options->comm.key, sizeof options->comm.key);
+    trib_wipe(options->comm.key, sizeof options->comm.key);
     int result = spawn_wait(&ranks, true);
     tell_refusals(options);
     spawn_switch_stop(&own);

@@ -406,7 +406,7 @@ static bool resolve_keys(struct switch_options *options)
                  "packets go to them, and only --key encrypts the sessions between switches");
         return false;
     }
-    trib_key_wipe(&options->ring, sizeof options->ring); /* with --config options are read twice */
+    trib_wipe(&options->ring, sizeof options->ring); /* with --config options are read twice */
     if (options->key != NULL && trib_keys_load(options->key, &options->ring.own, error) != TRIB_OK) {
         complain("--key: %s", error);
         return false;
@@ -589,7 +589,7 @@ static int serve(const struct option_command *command, int argc, char **argv)
     } else {
         result = run(&options);
     }
-    trib_key_wipe(&options.ring, sizeof options.ring);
+    trib_wipe(&options.ring, sizeof options.ring);
     http_guard_forget(&options.guard);
     trib_topology_free(&options.links);
     trib_planned_free(&options.planned);

@@ -228,7 +228,7 @@ bool doctor_measure(const struct doctor *doctor, const struct trib_config *setti
     }
     m.headers = TRIB_HEADER_SIZE + ETHERNET + (address.storage.ss_family == AF_INET6 ? HEADERS_6 : HEADERS_4);
     enum trib_status status = trib_comm_create(&config, &m.comm, error);
-    trib_key_wipe(config.key, sizeof config.key);
+    trib_wipe(config.key, sizeof config.key);
     if (status != TRIB_OK) {
         return false;
     }

@@ -13,7 +13,7 @@
 void http_guard_forget_text(char *token)
 {
     if (token != NULL) {
-        trib_key_wipe(token, strlen(token));
+        trib_wipe(token, strlen(token));
         free(token);
     }
 }
@@ -33,7 +33,7 @@ char *http_guard_read_token(const char *path, char *error)
         http_guard_forget_text(token);
         token = NULL;
     }
-    trib_key_wipe(&key, sizeof key);
+    trib_wipe(&key, sizeof key);
     return token;
 }
 

@@ -75,7 +75,7 @@ static bool read_keys(struct trib_keyring *keys, char *error)
     struct trib_config config;
     enum trib_status status = trib_config_from_environment(&config, error);
     status = status == TRIB_OK ? trib_keys_derive(config.key, config.key_len, &keys->own, error) : status;
-    trib_key_wipe(config.key, sizeof config.key);
+    trib_wipe(config.key, sizeof config.key);
     keys->is_for_jobs = keys->own.is_set;
     return status == TRIB_OK;
 }

@@ -46,7 +46,7 @@
 static void erase(struct trib_comm *comm)
 {
     trib_tls_release(comm->session.side);
-    trib_key_wipe(&comm->keys, sizeof comm->keys);
+    trib_wipe(&comm->keys, sizeof comm->keys);
     free(comm);
 }
 
@@ -61,7 +61,7 @@ static struct trib_comm *make(const struct trib_config *config, const struct tri
     }
     comm->serial = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
     comm->config = *config;
-    trib_key_wipe(comm->config.key, sizeof comm->config.key);
+    trib_wipe(comm->config.key, sizeof comm->config.key);
     comm->config.key_len = 0;
     comm->keys = *keys;
     if (keys->is_set) { /* a ring proves nothing: no switch is to make one of this job */
@@ -325,7 +325,7 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
     struct trib_tls_side *side = keys.is_set ? trib_tls_client(&keys, error) : NULL;
     bool is_possible = side != NULL || !keys.is_set;
     struct trib_comm *made = is_possible ? make(config, &keys, error) : NULL;
-    trib_key_wipe(&keys, sizeof keys);
+    trib_wipe(&keys, sizeof keys);
     if (made == NULL) {
         trib_tls_release(side);
         return is_possible ? TRIB_ERR_MEMORY : TRIB_ERR_SYSTEM;

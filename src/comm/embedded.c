@@ -156,7 +156,7 @@ static int start(struct trib_embedded *embedded)
 
 static void erase(struct trib_embedded *embedded)
 {
-    trib_key_wipe(&embedded->keys, sizeof embedded->keys);
+    trib_wipe(&embedded->keys, sizeof embedded->keys);
     free(embedded);
 }
 

@@ -195,7 +195,7 @@ static enum trib_status read_key_file(const struct trib_variable *variable, cons
     struct trib_key key;
     enum trib_status status = trib_key_read_file(text, &key, error);
     status = status == TRIB_OK ? put_key(variable, &key, field, error) : status;
-    trib_key_wipe(&key, sizeof key);
+    trib_wipe(&key, sizeof key);
     return status;
 }
 
@@ -206,7 +206,7 @@ static enum trib_status read_key_fd(const struct trib_variable *variable, const 
     enum trib_status status = trib_parse_number(text, variable->min, variable->max, &fd, error);
     status = status == TRIB_OK ? trib_key_read_fd((int)fd, &key, error) : status;
     status = status == TRIB_OK ? put_key(variable, &key, field, error) : status;
-    trib_key_wipe(&key, sizeof key);
+    trib_wipe(&key, sizeof key);
     return status;
 }
 

@@ -260,12 +260,12 @@ enum trib_status trib_config_from_environment(struct trib_config *config, char *
         struct trib_config placed = result;
         complete(&placed);
         status = trib_config_check(&placed, error);
-        trib_key_wipe(placed.key, sizeof placed.key);
+        trib_wipe(placed.key, sizeof placed.key);
     }
     if (status == TRIB_OK) {
         *config = result;
     }
-    trib_key_wipe(result.key, sizeof result.key);
+    trib_wipe(result.key, sizeof result.key);
     return status;
 }
 

@@ -24,7 +24,7 @@ static void expand(struct trib_comm *comm, const struct trib_grant *grant, const
     _Static_assert(TRIB_TAG_KEY == TRIB_SUBKEY_SIZE, "keys of one size");
     trib_tag_key(key, comm->keys.tag_key, grant->communicator, grant->generation, nonces, count);
     trib_tag_init(comm->tag, trib_tag_kernel(), key, comm->members);
-    trib_key_wipe(key, sizeof key);
+    trib_wipe(key, sizeof key);
 }
 
 bool trib_proof_open(struct trib_comm *comm, const struct trib_grant *grant)
@@ -51,7 +51,7 @@ void trib_proof_renew(struct trib_comm *comm, const uint64_t *nonces)
 void trib_proof_close(struct trib_comm *comm)
 {
     if (comm->tag != NULL) {
-        trib_key_wipe(comm->tag, sizeof *comm->tag);
+        trib_wipe(comm->tag, sizeof *comm->tag);
     }
     free(comm->tag);
     comm->tag = NULL;

@@ -182,7 +182,7 @@ struct trib_request *trib_sample_gathering(const struct trib_request *request)
 void trib_sample_free(struct trib_request *request)
 {
     if (request->sampled != NULL) {
-        trib_key_wipe(&request->sampled->sample, sizeof request->sampled->sample);
+        trib_wipe(&request->sampled->sample, sizeof request->sampled->sample);
     }
     free(request->sampled);
     request->sampled = NULL;

@@ -31,14 +31,14 @@ enum trib_status trib_keys_derive(const uint8_t *key, uint32_t key_len, struct t
     if (!trib_hkdf(key, key_len, "id", keys->id, sizeof keys->id) ||
         !trib_hkdf(key, key_len, "switch", keys->switch_key, sizeof keys->switch_key) ||
         !trib_hkdf(key, key_len, "tag", keys->tag_key, sizeof keys->tag_key)) {
-        trib_key_wipe(keys, sizeof *keys);
+        trib_wipe(keys, sizeof *keys);
         trib_explain(error,
                      "key: OpenSSL has no HKDF-SHA256 here (openssl list -kdf-algorithms): see its configuration");
         return TRIB_ERR_SYSTEM;
     }
     struct trib_auth *auth = trib_auth_create(keys->switch_key, 0, 0, true);
     if (auth == NULL) { /* said here, or a rank would find it after WELCOME */
-        trib_key_wipe(keys, sizeof *keys);
+        trib_wipe(keys, sizeof *keys);
         trib_explain(error,
                      "key: OpenSSL has no AES-256 here (openssl list -cipher-algorithms): see its configuration");
         return TRIB_ERR_SYSTEM;
@@ -53,7 +53,7 @@ enum trib_status trib_keys_load(const char *path, struct trib_keys *keys, char *
     struct trib_key key;
     enum trib_status status = trib_key_read_file(path, &key, error);
     status = status == TRIB_OK ? trib_keys_derive(key.bytes, key.len, keys, error) : status;
-    trib_key_wipe(&key, sizeof key);
+    trib_wipe(&key, sizeof key);
     return status;
 }
 

@@ -13,7 +13,7 @@
 #define TRIB_KEY_ID_TEXT (2 * TRIB_KEY_ID_SIZE + 1)
 #define TRIB_SUBKEY_SIZE 32 /* bytes of a derived key */
 
-/* Secret but for the id: trib_key_wipe after use. */
+/* Secret but for the id: trib_wipe after use. */
 struct trib_keys {
     bool is_set;
     uint8_t id[TRIB_KEY_ID_SIZE];         /* info "id": names the key, public */

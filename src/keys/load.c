@@ -16,11 +16,6 @@
 #define OTHERS_MODE 077
 #define TEXT_MAX ((off_t)1 << 20)
 
-void trib_key_wipe(void *secret, size_t size)
-{
-    explicit_bzero(secret, size);
-}
-
 static bool is_text(const uint8_t *bytes, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -68,7 +63,7 @@ enum trib_status trib_key_read_fd(int fd, struct trib_key *key, char *error)
     } else {
         status = take_bytes(bytes, len, key, error);
     }
-    trib_key_wipe(bytes, sizeof bytes);
+    trib_wipe(bytes, sizeof bytes);
     return status;
 }
 
@@ -143,7 +138,7 @@ static char *read_whole(int fd, size_t size, char *error)
     }
     trib_explain(error, "%s", text == NULL ? "out of memory" : got < 0 ? trib_explain_errno(errno) : "it is no text");
     if (text != NULL) {
-        trib_key_wipe(text, size);
+        trib_wipe(text, size);
     }
     free(text);
     return NULL;

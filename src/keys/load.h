@@ -10,7 +10,9 @@
 
 #include <tributary/comm.h>
 
-/* Secret: trib_key_wipe after use. */
+#include "core/wipe.h"
+
+/* Secret: trib_wipe after use. */
 struct trib_key {
     uint8_t bytes[TRIB_KEY_MAX];
     uint32_t len;
@@ -24,7 +26,5 @@ TRIB_MUST_USE enum trib_status trib_key_read_fd(int fd, struct trib_key *key, ch
 /* Reads a secret text, such as a private key in PEM: *text has a zero at its end, and is the caller's to wipe and free.
  * Fails as trib_key_read_file; also for a file above 1 MiB or with zeros. */
 TRIB_MUST_USE enum trib_status trib_key_read_text(const char *path, char **text, char *error);
-/* Overwrites `size` bytes; no compiler removes it. */
-void trib_key_wipe(void *secret, size_t size);
 
 #endif

@@ -29,7 +29,7 @@ static enum trib_status write_file(const char *path, const uint8_t secret[TRIB_S
     line[LINE_LEN - 1] = '\n';
     bool is_written = write(fd, line, LINE_LEN) == LINE_LEN && fsync(fd) == 0;
     int cause = errno;
-    trib_key_wipe(line, sizeof line);
+    trib_wipe(line, sizeof line);
     if (close(fd) != 0 || !is_written) {
         (void)unlink(path);
         trib_explain(error, "%.400s could not be written: %s", path, trib_explain_errno(cause));
@@ -46,7 +46,7 @@ enum trib_status trib_key_make(const char *path, char *error)
         return TRIB_ERR_SYSTEM;
     }
     enum trib_status status = write_file(path, secret, error);
-    trib_key_wipe(secret, sizeof secret);
+    trib_wipe(secret, sizeof secret);
     return status;
 }
 
@@ -100,6 +100,6 @@ enum trib_status trib_key_find(const char *folder, const char *id, uint8_t switc
     for (size_t i = 0; status == TRIB_OK && i < TRIB_SUBKEY_SIZE; i++) {
         switch_key[i] = (uint8_t)(16 * digit(line.bytes[2 * i]) + digit(line.bytes[2 * i + 1]));
     }
-    trib_key_wipe(&line, sizeof line);
+    trib_wipe(&line, sizeof line);
     return status;
 }

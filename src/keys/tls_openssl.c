@@ -102,7 +102,7 @@ static int find_key(SSL *ssl, const unsigned char *identity, size_t identity_len
     if (trib_keyring_find(tls->side->keys, tls->asked_id, switch_key, error)) {
         *session = session_of(ssl, switch_key);
         tls->cause[0] = '\0'; /* of another identity of this client */
-        trib_key_wipe(switch_key, sizeof switch_key);
+        trib_wipe(switch_key, sizeof switch_key);
         return *session != NULL;
     }
     (void)snprintf(tls->cause, sizeof tls->cause, "key %016" PRIx64 ": %.360s", tls->asked_id, error);
@@ -182,7 +182,7 @@ void trib_tls_release(struct trib_tls_side *side)
 {
     if (side != NULL && atomic_fetch_sub_explicit(&side->users, 1, memory_order_acq_rel) == 1) {
         SSL_CTX_free(side->context);
-        trib_key_wipe(side, sizeof *side);
+        trib_wipe(side, sizeof *side);
         free(side);
     }
 }

@@ -472,7 +472,7 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_keyed"),
     Canary(
         "control-key-stays", "I7", "bytes of messages stay in the buffers of sessions",
-        edits=((OUTBOX, "    trib_key_wipe(bytes + *len, count);\n", ""),),
+        edits=((OUTBOX, "    trib_wipe(bytes + *len, count);\n", ""),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_session_client"),
     Canary(
         "control-way-in-a-circle", "C-16", "a switch may be below itself",

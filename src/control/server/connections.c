@@ -19,11 +19,11 @@
 #include "control/server/connection.h"
 #include "control/server/keyed.h"
 #include "core/assert.h"
+#include "core/wipe.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/inherit.h"
 #include "io/log.h"
-#include "keys/load.h"
 
 #define LAST_READS_MAX 4096
 /* A root gets a message for each rank of the communicator at once, and again at registration: 2 x 1024 messages of 32
@@ -667,7 +667,7 @@ void trib_connections_remove_at(struct trib_connections *connections, uint32_t a
     connections->near[at] = connections->near[last];
     trib_outbox_drop(&connection->out);
     trib_line_close(&connection->line);
-    trib_key_wipe(connection->in, sizeof connection->in); /* of a message that was not taken */
+    trib_wipe(connection->in, sizeof connection->in); /* of a message that was not taken */
     free(connection);
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "keys/load.h"
+#include "core/wipe.h"
 
 /* False: there is no room for `count` more bytes. */
 static bool make_room(struct trib_outbox *box, size_t count)
@@ -52,7 +52,7 @@ bool trib_outbox_add_bytes(struct trib_outbox *box, const uint8_t *bytes, size_t
 void trib_outbox_drop(struct trib_outbox *box)
 {
     if (box->bytes) {
-        trib_key_wipe(box->bytes, box->len);
+        trib_wipe(box->bytes, box->len);
     }
     free(box->bytes);
     box->bytes = NULL;
@@ -64,7 +64,7 @@ void trib_bytes_take(uint8_t *bytes, size_t *len, size_t count)
 {
     *len -= count;
     memmove(bytes, bytes + count, *len);
-    trib_key_wipe(bytes + *len, count);
+    trib_wipe(bytes + *len, count);
 }
 
 static void take(struct trib_outbox *box, size_t count)

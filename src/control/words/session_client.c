@@ -12,8 +12,8 @@
 
 #include "control/words/silence.h"
 #include "core/assert.h"
+#include "core/wipe.h"
 #include "io/explain.h"
-#include "keys/load.h"
 
 #define READS_MAX 16 /* at a time */
 #define OUT_MAX (8 * TRIB_MESSAGE_MAX)
@@ -57,7 +57,7 @@ static void end_connection(struct trib_session_client *client, enum trib_session
 /* Received bytes may be of a message with a key. */
 static void forget_input(struct trib_session_client *client)
 {
-    trib_key_wipe(client->in, sizeof client->in);
+    trib_wipe(client->in, sizeof client->in);
     client->in_len = 0;
 }
 
