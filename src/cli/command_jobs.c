@@ -19,8 +19,8 @@
 #include "io/clock.h"
 #include "net/address.h"
 #include "net/resolve.h"
+#include "switchd/switchd.h"
 
-#define HTTP_BEHIND 1000 /* the switch's default: its port and this */
 #define URL_MAX (TRIB_HOST_MAX + 64)
 
 struct jobs_options {
@@ -68,14 +68,13 @@ static void on_interrupt(int number)
 static void default_url(const struct trib_config *config, const char *scheme, char *url, size_t size)
 {
     struct trib_address address;
-    uint32_t port = TRIB_DEFAULT_PORT;
+    uint16_t port = TRIB_DEFAULT_PORT;
 
     if (config->switch_address[0] != '\0' &&
         trib_address_parse(config->switch_address, TRIB_DEFAULT_PORT, &address, NULL) == TRIB_OK) {
         port = trib_address_port(&address);
     }
-    (void)snprintf(url, size, "%s://127.0.0.1:%u/v1/jobs", scheme,
-                   port + HTTP_BEHIND <= UINT16_MAX ? port + HTTP_BEHIND : port - HTTP_BEHIND);
+    (void)snprintf(url, size, "%s://127.0.0.1:%u/v1/jobs", scheme, trib_switchd_http_port(port));
 }
 
 /* Where the switch's HTTP is. In clear a name becomes its address: the switch answers to no name but localhost. By TLS
@@ -91,12 +90,12 @@ static bool make_url(const struct jobs_options *options, const struct trib_confi
         default_url(config, scheme, url, size);
         return true;
     }
-    if (trib_address_parse(options->http, TRIB_DEFAULT_PORT + HTTP_BEHIND, &address, error) != TRIB_OK) {
+    uint16_t port = trib_switchd_http_port(TRIB_DEFAULT_PORT);
+    if (trib_address_parse(options->http, port, &address, error) != TRIB_OK) {
         complain("--http: %s", error);
         return false;
     }
     char host[TRIB_HOST_MAX + 1];
-    uint16_t port = TRIB_DEFAULT_PORT + HTTP_BEHIND;
     bool is_name = options->token != NULL && trib_address_cut(options->http, host, &port, error) == TRIB_OK &&
                    strchr(host, ':') == NULL;
     if (is_name) {

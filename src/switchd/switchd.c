@@ -60,6 +60,11 @@ void trib_switchd_stop(void)
     atomic_fetch_sub(&stoppers, 1);
 }
 
+uint16_t trib_switchd_http_port(uint16_t port)
+{
+    return (uint16_t)(port + HTTP_PORT_OFFSET <= UINT16_MAX ? port + HTTP_PORT_OFFSET : port - HTTP_PORT_OFFSET);
+}
+
 bool trib_switchd_is_at(const struct trib_switchd_config *config, const struct trib_address *other)
 {
     if (trib_address_port(other) != trib_address_port(&config->listen)) {
@@ -227,11 +232,8 @@ static struct trib_server_config server_config(const struct trib_switchd_config 
         .plane = trib_plane_verbs(plane),
     };
     trib_plane_local(plane, &server.listen);
-    uint32_t port = trib_address_port(&server.listen);
     if (server.http.len > 0 && trib_address_port(&server.http) == 0) {
-        trib_address_set_port(
-            &server.http,
-            (uint16_t)(port + HTTP_PORT_OFFSET <= UINT16_MAX ? port + HTTP_PORT_OFFSET : port - HTTP_PORT_OFFSET));
+        trib_address_set_port(&server.http, trib_switchd_http_port(trib_address_port(&server.listen)));
     }
     return server;
 }

@@ -12,7 +12,8 @@
 
 /* Sets the defaults, which the fields' comments have in brackets. */
 void trib_switchd_init(struct trib_switchd_config *config);
-
+/* The port of HTTP, where nobody chose one, of a switch with this port for sessions. */
+uint16_t trib_switchd_http_port(uint16_t port);
 /* Returns ERR_INVALID with the cause for a config that trib_switchd_run would refuse before opening sockets. */
 TRIB_MUST_USE enum trib_status trib_switchd_check(const struct trib_switchd_config *config, char *error);
 /* True if the address is this switch's, with its port. */

@@ -133,5 +133,6 @@ if has_jobs; then
     check "until Ctrl-C, not $STATUS" test "$STATUS" = 0
     expect 1 'is `tributary switch` running there, with --http' "$T" jobs --http "$HTTP"
     expect 1 'is `tributary switch` running on this machine, with --http' env TRIB_SWITCH=127.0.0.1:9 "$T" jobs
+    expect 1 'http://127.0.0.1:64500/v1/jobs' env TRIB_SWITCH=127.0.0.1:65500 "$T" jobs
 fi
 finish
