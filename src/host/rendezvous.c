@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rendezvous.c: how a rank enters the shared memory of its host, and leaves it. Read next: hello.h, gather.c (rank
  * 0's part). */
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jobs.c: see jobs.h: drives the nodes of jobs. An endpoint has two timers: its node's timer, and a worker's compute
  * timer. Read next: open.c, schemes/schemes.h. */
-
 #include "sim/jobs/jobs.h"
 
 #include <stdlib.h>

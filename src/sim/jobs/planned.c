@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* planned.c: see planned.h. */
-
 #include "sim/jobs/planned.h"
 
 #include <stdlib.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* restarts.c: see restarts.h. Read next: open.c. */
 #include "sim/jobs/restarts.h"
 
 #include "sim/jobs/open.h"
-
-/* restarts.c: see restarts.h. Read next: open.c. */
 
 static uint64_t next_change(const struct sim_restarts *r, uint64_t from_ps)
 {

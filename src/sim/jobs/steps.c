@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steps.c: see steps.h. Read next: jobs.c. */
-
 #include "sim/jobs/steps.h"
 
 #include "core/lane.h"

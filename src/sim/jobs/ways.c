@@ -2,7 +2,6 @@
 /* ways.c: routing of jobs with nodes anywhere: servers with their combiners, and chains. In trees of switches packets
  * go up over the links of the job's sim_way, and down. In other networks they take the network's routes, with one hash
  * for all packets of a job's tree. Read next: servers.c, chain.c. */
-
 #include "sim/jobs/ways.h"
 
 #include "sim/jobs/tree.h"
