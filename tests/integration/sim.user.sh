@@ -265,7 +265,8 @@ check_in "with a cause" '^tributary: run 0001 was ended by signal 9 \(Killed\)' 
 other=(setpriv --reuid 23456 --clear-groups) # who has no other process
 "$T" sim sweep "$TMP/long_grid.toml" --out "$TMP/orphans" --cores 1 >/dev/null 2>&1 &
 sweep=$!
-while ! cell=$(pgrep -P "$sweep"); do sleep 0.05; done
+wait_for 10 pgrep -P "$sweep" >/dev/null || fail "a sweep without a cell"
+cell=$(pgrep -P "$sweep")
 kill -KILL "$sweep"
 wait "$sweep" 2>/dev/null
 wait_for 10 sh -c '! kill -0 "$1" 2>/dev/null' - "$cell" || fail "a cell outlives its sweep"
