@@ -62,6 +62,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
         self._name, self._ranks = name, ranks
         self._pending = {}
         self._calls = {}  # synchronous ones
+        self._flights = []  # of synchronous calls that are over, for the next ones
         self._collector = None
         self._recorder = None
         self._is_over = False  # there will be no collector and no recorder any more
@@ -224,13 +225,17 @@ class ProcessGroupTributary(dist.ProcessGroup):
     def _run_now(self, title, arguments, tensors, buffers):
         """A synchronous operation, kept from before its start. One that takes longer, or is left by what a signal's handler raises, is a
         work like others."""
-        flight, done = Flight(), self._done  # a signal's handler may destroy the group, which then has none
+        done = self._done  # a signal's handler may destroy the group, which then has none
+        try:
+            flight = self._flights.pop()
+        except IndexError:
+            flight = Flight()
         call = (flight, title, tensors, buffers)
         try:
             self._calls[id(flight)] = call
-            status = self.communicator.call(self._starts[title], *arguments, ctypes.byref(flight.request))
+            status = self.communicator.call(self._starts[title], *arguments, flight.request_at)
             if status == _capi.OK:
-                status = self.lib.trib_request_wait_for(flight.request, LOOK_NS, ctypes.byref(flight.done))
+                status = self.lib.trib_request_wait_for(flight.request, LOOK_NS, flight.done_at)
                 if not flight.done.value:
                     self._adopt(call)
                 if flight.work is not None:  # so it is if a signal's handler has destroyed the group
@@ -242,6 +247,8 @@ class ProcessGroupTributary(dist.ProcessGroup):
         self._calls.pop(id(flight), None)
         if status != _capi.OK:
             raise self.failure(status, _full(title))
+        flight.reset()
+        self._flights.append(flight)
         if buffers is not None:
             buffers.copy_back()
         return done

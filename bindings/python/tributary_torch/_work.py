@@ -41,11 +41,12 @@ class Flight:
     """A request of the library from before its start until after its end. The library itself writes what is so, within its calls: there is
     no moment at which a signal's handler could make Python forget it."""
 
-    __slots__ = ("request", "done", "statuses", "work")
+    __slots__ = ("request", "done", "request_at", "done_at", "statuses", "work")
 
     def __init__(self):
         self.request = ctypes.c_void_p()
         self.done = ctypes.c_bool(False)  # the request is gone
+        self.request_at, self.done_at = ctypes.byref(self.request), ctypes.byref(self.done)
         self.statuses = None  # a deque of one: of the last look
         self.work = None  # that a synchronous call has become
 
@@ -53,10 +54,14 @@ class Flight:
         """trib_request_test or _wait_for. One call of C has the status from the library and keeps it."""
         if self.statuses is None:
             self.statuses = collections.deque(maxlen=1)
-        self.statuses.extend(map(function, (self.request,), *((argument,) for argument in arguments), (ctypes.byref(self.done),)))
+        self.statuses.extend(map(function, (self.request,), *((argument,) for argument in arguments), (self.done_at,)))
 
     def is_started(self):
         return self.request.value is not None
+
+    def reset(self):
+        """For another request: none is there."""
+        self.request.value, self.done.value = None, False
 
 
 class TributaryWork(Work):
@@ -85,7 +90,7 @@ class TributaryWork(Work):
         flight = Flight()
         self._flights.append(flight)
         try:
-            return self._group.communicator.call(function, *arguments, ctypes.byref(flight.request))
+            return self._group.communicator.call(function, *arguments, flight.request_at)
         finally:
             if not flight.is_started():
                 self._flights.pop()
