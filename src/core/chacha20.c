@@ -61,6 +61,15 @@ void trib_chacha20(uint32_t block[TRIB_CHACHA20_WORDS], const uint8_t key[TRIB_C
     mix(block, start);
 }
 
+void trib_chacha20_many(const struct trib_chacha20_kernel *kernel, struct trib_chacha20_blocks *made,
+                        const uint8_t key[TRIB_CHACHA20_KEY], const uint32_t input[4])
+{
+    uint32_t start[TRIB_CHACHA20_WORDS];
+
+    prepare(start, key, input);
+    kernel->make(made, start);
+}
+
 /* Both keys leave no copy on the stack. */
 void trib_chacha20_key(uint8_t made[TRIB_CHACHA20_KEY], const uint8_t key[TRIB_CHACHA20_KEY], const uint32_t input[4])
 {

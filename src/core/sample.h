@@ -43,6 +43,7 @@ struct trib_sample {
     uint64_t elements; /* of the whole tensor */
     uint64_t drawn;    /* runs that are drawn, one of each stratum */
     uint32_t every;    /* runs of a stratum, 1 to TRIB_SAMPLE_EVERY_MAX */
+    const struct trib_chacha20_kernel *blocks;
 };
 
 /* number: of sampled operations of the communicator before this one. */

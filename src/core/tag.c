@@ -38,9 +38,9 @@ static uint64_t inverse(uint64_t a)
 }
 
 /* The residue of two words of a block: of their lower 52 bits. 47 residues have two such values. */
-static uint64_t residue(const uint32_t *words)
+static uint64_t residue(uint32_t low, uint32_t high)
 {
-    return trib_tag_reduce(((uint64_t)words[1] << 32 | words[0]) & ((UINT64_C(1) << 52) - 1));
+    return trib_tag_reduce(((uint64_t)high << 32 | low) & ((UINT64_C(1) << 52) - 1));
 }
 
 /* ---- keys ---- */
@@ -71,7 +71,8 @@ static void draw(const uint8_t key[TRIB_TAG_KEY], uint32_t from, uint64_t *numbe
         if (i % TRIB_TAG_BATCH == 0) {
             trib_chacha20(block, key, (uint32_t[4]){(from + i) / TRIB_TAG_BATCH, 0, 0, last_word(USE_NUMBERS, 0)});
         }
-        number[i] = residue(block + (size_t)2 * (i % TRIB_TAG_BATCH));
+        uint32_t word = 2 * (i % TRIB_TAG_BATCH);
+        number[i] = residue(block[word], block[word + 1]);
     }
 }
 
@@ -140,40 +141,45 @@ uint64_t trib_tag_exponent(const struct trib_tag *tag, int16_t exponent)
     return tag->exponent[at];
 }
 
-#define NO_RANK UINT16_MAX /* a block of sums over all ranks */
+#define NO_RANK UINT16_MAX /* sums over all ranks */
 
-/* Adds P(rank) of each sequence of the block. */
+/* Adds P(rank) of each sequence of the group. */
 static void add_masks(const struct trib_tag *tag, uint32_t rank, struct trib_tag_masks *m)
 {
-    uint32_t block[TRIB_CHACHA20_WORDS];
-    uint32_t batch[2] = {(uint32_t)m->block, (uint32_t)(m->block >> 32) << 8 | m->attempt};
+    struct trib_chacha20_blocks made;
+    uint64_t batch = m->group * TRIB_CHACHA20_LANES;
+    uint32_t input[4] = {(uint32_t)batch, (uint32_t)(batch >> 32) << 8 | m->attempt, m->digest,
+                         last_word(USE_MASK, rank)};
 
-    trib_chacha20(block, tag->key, (uint32_t[4]){batch[0], batch[1], m->digest, last_word(USE_MASK, rank)});
-    for (uint32_t i = 0; i < TRIB_TAG_BATCH; i++) {
-        m->mask[i] = trib_tag_add(m->mask[i], residue(block + (size_t)2 * i));
+    trib_chacha20_many(tag->kernel->blocks, &made, tag->key, input);
+    for (uint32_t word = 0; word < TRIB_CHACHA20_WORDS; word += 2) {
+        for (uint32_t lane = 0; lane < TRIB_CHACHA20_LANES; lane++) {
+            uint64_t *mask = &m->mask[lane * TRIB_TAG_BATCH + word / 2];
+            *mask = trib_tag_add(*mask, residue(made.word[word][lane], made.word[word + 1][lane]));
+        }
     }
 }
 
-/* P(rank), where rank may be tag->ranks; with NO_RANK the sum of P over all ranks. m: memory of the block. */
+/* P(rank), where rank may be tag->ranks; with NO_RANK the sum of P over all ranks. m: memory of the group. */
 static uint64_t mask_of(const struct trib_tag *tag, struct trib_tag_masks *m, const struct trib_tag_id *id,
                         uint32_t rank)
 {
-    uint64_t batch = id->sequence / TRIB_TAG_BATCH;
+    uint64_t group = id->sequence / TRIB_TAG_MASKS;
 
-    if (m->block != batch || m->digest != id->digest || m->rank != rank || m->attempt != id->attempt ||
+    if (m->group != group || m->digest != id->digest || m->rank != rank || m->attempt != id->attempt ||
         m->epoch != tag->epoch) {
         *m = (struct trib_tag_masks){
-            .block = batch, .digest = id->digest, .epoch = tag->epoch, .rank = (uint16_t)rank, .attempt = id->attempt};
+            .group = group, .digest = id->digest, .epoch = tag->epoch, .rank = (uint16_t)rank, .attempt = id->attempt};
         for (uint32_t i = rank != NO_RANK ? rank : 0; i < (rank != NO_RANK ? rank + 1 : tag->ranks); i++) {
             add_masks(tag, i, m);
         }
     }
-    return m->mask[id->sequence % TRIB_TAG_BATCH];
+    return m->mask[id->sequence % TRIB_TAG_MASKS];
 }
 
 uint64_t trib_tag_mask_of_all(const struct trib_tag *tag, struct trib_tag_memory *memory, const struct trib_tag_id *id)
 {
-    return mask_of(tag, &memory->all[id->sequence / TRIB_TAG_BATCH % 2], id, tag->ranks);
+    return mask_of(tag, &memory->all[id->sequence / TRIB_TAG_MASKS % 2], id, tag->ranks);
 }
 
 uint64_t trib_tag_mask(const struct trib_tag *tag, struct trib_tag_memory *memory, const struct trib_tag_id *id,
@@ -196,7 +202,7 @@ uint64_t trib_tag_lone_mask(const struct trib_tag *tag, struct trib_tag_memory *
 uint64_t trib_tag_lone_masks(const struct trib_tag *tag, struct trib_tag_memory *memory, const struct trib_tag_id *id,
                              const uint8_t *list)
 {
-    uint64_t mask = mask_of(tag, &memory->all[id->sequence / TRIB_TAG_BATCH % 2], id, NO_RANK);
+    uint64_t mask = mask_of(tag, &memory->all[id->sequence / TRIB_TAG_MASKS % 2], id, NO_RANK);
 
     for (uint32_t rank = 0; rank < tag->ranks; rank++) {
         if (list != NULL && !trib_quorum_has(list, rank)) {

@@ -57,7 +57,8 @@
 #define TRIB_TAG_ROW 256 /* words */
 #define TRIB_TAG_ROWS 8  /* of a payload at most */
 #define TRIB_TAG_KEY TRIB_CHACHA20_KEY
-#define TRIB_TAG_BATCH 8 /* consecutive sequences of a block of masks */
+#define TRIB_TAG_BATCH 8 /* numbers of a block of ChaCha20, or masks, of consecutive sequences */
+#define TRIB_TAG_MASKS (TRIB_TAG_BATCH * TRIB_CHACHA20_LANES) /* that are made at once */
 #define TRIB_TAG_EXPONENTS 280
 
 struct trib_tag_kernel {
@@ -65,6 +66,7 @@ struct trib_tag_kernel {
     /* The sum of r[i mod TRIB_TAG_ROW] s[i / TRIB_TAG_ROW] (word i + 2^31), mod p, with the words as they lie in
      * memory, little-endian two's complement, at any alignment. At most TRIB_TAG_ROW x TRIB_TAG_ROWS words. */
     uint64_t (*sum)(const uint64_t *r, const uint64_t *s, const void *words, size_t count);
+    const struct trib_chacha20_kernel *blocks;
 };
 
 /* choice.c: the best kernel for this CPU; one by name, NULL where the CPU or the build lacks it. */
@@ -92,17 +94,17 @@ struct trib_tag_id {
     uint8_t attempt;
 };
 
-/* A block of masks, remembered. All 0: none. */
+/* Masks of consecutive sequences, remembered. All 0: none. */
 struct trib_tag_masks {
-    uint64_t block; /* sequence / TRIB_TAG_BATCH */
+    uint64_t group; /* sequence / TRIB_TAG_MASKS */
     uint32_t digest;
     uint32_t epoch;
     uint16_t rank;
     uint8_t attempt;
-    uint64_t mask[TRIB_TAG_BATCH];
+    uint64_t mask[TRIB_TAG_MASKS];
 };
 
-/* The blocks of masks used last: of the own rank, of the next rank, of results (of two roots), and of a rank that a sum
+/* The masks used last: of the own rank, of the next rank, of results (of two roots), and of a rank that a sum
  * lacks. */
 struct trib_tag_memory {
     struct trib_tag_masks own, next, all[2], lacking;

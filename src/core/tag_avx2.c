@@ -6,6 +6,8 @@
 #ifdef __x86_64__
 #include <immintrin.h>
 
+#include "core/chacha20_lanes.h"
+
 #define LANES 4 /* of 64 bits: TRIB_TAG_ROW has 64 words for each */
 
 /* The sum of the lanes mod p, below 2^55: each is folded once, as 2^52 is 47. */
@@ -44,5 +46,5 @@ static uint64_t sum(const uint64_t *r, const uint64_t *s, const void *words, siz
     return trib_tag_sum_rows(of_row, r, s, words, count);
 }
 
-const struct trib_tag_kernel trib_tag_avx2 = {.name = "avx2", .sum = sum};
+const struct trib_tag_kernel trib_tag_avx2 = {.name = "avx2", .sum = sum, .blocks = &chacha20_lanes};
 #endif

@@ -8,6 +8,8 @@
 #ifdef __x86_64__
 #include <immintrin.h>
 
+#include "core/chacha20_lanes.h"
+
 #define LANES ((size_t)8)
 
 /* Two sums of products in each lane: low + 2^52 high. */
@@ -83,5 +85,5 @@ static uint64_t sum(const uint64_t *r, const uint64_t *s, const void *words, siz
     return trib_tag_reduce(low + 47 * trib_tag_reduce(high));
 }
 
-const struct trib_tag_kernel trib_tag_ifma = {.name = "ifma", .sum = sum};
+const struct trib_tag_kernel trib_tag_ifma = {.name = "ifma", .sum = sum, .blocks = &chacha20_lanes};
 #endif

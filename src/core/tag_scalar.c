@@ -2,6 +2,7 @@
 /* tag_scalar.c: the reference kernel: 84-bit products, added in 128 bits, reduced once for each row. */
 #include <string.h>
 
+#include "core/chacha20_lanes.h"
 #include "core/tag_kernels.h"
 
 uint64_t trib_tag_scalar_row(const uint64_t *r, const void *words, size_t count)
@@ -37,4 +38,4 @@ static uint64_t sum(const uint64_t *r, const uint64_t *s, const void *words, siz
     return trib_tag_sum_rows(trib_tag_scalar_row, r, s, words, count);
 }
 
-const struct trib_tag_kernel trib_tag_scalar = {.name = "scalar", .sum = sum};
+const struct trib_tag_kernel trib_tag_scalar = {.name = "scalar", .sum = sum, .blocks = &chacha20_lanes};

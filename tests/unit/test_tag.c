@@ -134,6 +134,36 @@ static void tag__chacha20(void **state)
     assert_memory_equal(block, expected, sizeof block);
 }
 
+/* Each kernel makes the blocks of consecutive counters, also where these begin again at 0. */
+static void tag__blocks(void **state)
+{
+    struct trib_prng prng = {.state = 23};
+    (void)state;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        const struct trib_tag_kernel *kernel = trib_tag_kernel_named(names[k]);
+        for (int trial = 0; kernel != NULL && trial < 1000; trial++) {
+            struct trib_chacha20_blocks made;
+            uint32_t block[TRIB_CHACHA20_WORDS];
+            uint32_t input[4];
+            uint8_t key[TRIB_CHACHA20_KEY];
+            for (size_t i = 0; i < 4; i++) {
+                input[i] = (uint32_t)trib_prng_next(&prng);
+            }
+            for (size_t i = 0; i < sizeof key; i++) {
+                key[i] = (uint8_t)trib_prng_next(&prng);
+            }
+            input[0] = trial == 0 ? UINT32_MAX - 2 : input[0];
+            trib_chacha20_many(kernel->blocks, &made, key, input);
+            for (uint32_t lane = 0; lane < TRIB_CHACHA20_LANES; lane++, input[0]++) {
+                trib_chacha20(block, key, input);
+                for (uint32_t word = 0; word < TRIB_CHACHA20_WORDS; word++) {
+                    assert_int_equal(made.word[word][lane], block[word]);
+                }
+            }
+        }
+    }
+}
+
 /* ---- sums ---- */
 
 struct parts {
@@ -431,15 +461,11 @@ static void tag__vectors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tag__kernels_agree),
-        cmocka_unit_test(tag__residues),
-        cmocka_unit_test(tag__chacha20),
-        cmocka_unit_test(tag__right_sums_pass),
-        cmocka_unit_test(tag__wrong_values_fail),
-        cmocka_unit_test(tag__wrong_sets_fail),
-        cmocka_unit_test(tag__exponent_of_none_fails),
-        cmocka_unit_test(tag__lists_of_ranks),
-        cmocka_unit_test(tag__remembered_masks),
+        cmocka_unit_test(tag__kernels_agree),   cmocka_unit_test(tag__residues),
+        cmocka_unit_test(tag__chacha20),        cmocka_unit_test(tag__blocks),
+        cmocka_unit_test(tag__right_sums_pass), cmocka_unit_test(tag__wrong_values_fail),
+        cmocka_unit_test(tag__wrong_sets_fail), cmocka_unit_test(tag__exponent_of_none_fails),
+        cmocka_unit_test(tag__lists_of_ranks),  cmocka_unit_test(tag__remembered_masks),
         cmocka_unit_test(tag__vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
