@@ -46,6 +46,7 @@ static void make_lanes(struct trib_chacha20_blocks *made, const uint32_t start[T
     for (uint32_t lane = 0; lane < TRIB_CHACHA20_LANES; lane++) {
         first[12].of[lane] += lane;
     }
+    _Static_assert(sizeof x == sizeof made->word, "a lane for each block");
     memcpy(x, first, sizeof x);
     for (uint32_t round = 0; round < 10; round++) {
         for (uint32_t i = 0; i < 4; i++) {

@@ -2,6 +2,8 @@
 /* fold.c: see fold.h. */
 #include "core/fold.h"
 
+#include "core/assert.h"
+
 /* One partial sum: the widest accumulator, float32 for 16-bit floats. */
 #define ROW ((size_t)2 * TRIB_FOLD_PIECE)
 
@@ -82,6 +84,8 @@ static unsigned char *add_last(const struct trib_fold *fold, unsigned char *row,
 
 unsigned char *trib_fold_run(const struct trib_fold *fold, unsigned char *row)
 {
+    TRIB_ASSERT(fold->leaves >= 1 && fold->len <= TRIB_FOLD_PIECE);
+    TRIB_ASSERT(fold->last < fold->leaves || fold->last == TRIB_FOLD_NONE);
     bool has_others = add_subtree(fold, levels(fold->leaves), 0, row);
 
     if (fold->last != TRIB_FOLD_NONE) {

@@ -33,6 +33,7 @@ void trib_sample_init(struct trib_sample *sample, const struct trib_tag *tag, ui
 static void make_blocks(const struct trib_sample *sample, struct trib_chacha20_blocks *made, uint64_t first,
                         uint32_t rank, enum use use)
 {
+    TRIB_ASSERT(first % TRIB_CHACHA20_LANES == 0); /* or the lower half of a counter begins anew within them */
     trib_chacha20_many(sample->blocks, made, sample->key,
                        (uint32_t[4]){(uint32_t)first, (uint32_t)(first >> 32), rank, use});
 }

@@ -18,6 +18,8 @@ enum use {
     USE_SAMPLE    /* number of the sampled operation */
 };
 
+#define NO_RANK UINT16_MAX /* of masks: sums over all ranks */
+
 static uint32_t last_word(enum use use, uint32_t number)
 {
     return (uint32_t)use << 24 | number;
@@ -81,6 +83,7 @@ void trib_tag_init(struct trib_tag *tag, const struct trib_tag_kernel *kernel, c
 {
     uint64_t last[TRIB_TAG_BATCH];
 
+    TRIB_ASSERT(ranks >= 1 && ranks < NO_RANK);
     memcpy(tag->key, key, TRIB_TAG_KEY);
     tag->kernel = kernel;
     tag->ranks = ranks;
@@ -141,8 +144,6 @@ uint64_t trib_tag_exponent(const struct trib_tag *tag, int16_t exponent)
     return tag->exponent[at];
 }
 
-#define NO_RANK UINT16_MAX /* sums over all ranks */
-
 /* Adds P(rank) of each sequence of the group. */
 static void add_masks(const struct trib_tag *tag, uint32_t rank, struct trib_tag_masks *m)
 {
@@ -166,6 +167,7 @@ static uint64_t mask_of(const struct trib_tag *tag, struct trib_tag_masks *m, co
 {
     uint64_t group = id->sequence / TRIB_TAG_MASKS;
 
+    TRIB_ASSERT(rank <= tag->ranks || rank == NO_RANK);
     if (m->group != group || m->digest != id->digest || m->rank != rank || m->attempt != id->attempt ||
         m->epoch != tag->epoch) {
         *m = (struct trib_tag_masks){
