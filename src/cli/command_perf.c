@@ -86,15 +86,15 @@ static OPTION_READER(read_collective)
 
 static OPTION_READER(read_payload)
 {
-    uint32_t payload = 0;
-    enum trib_status status = option_size32(kind, text, &payload, error);
+    uint64_t payload = 0;
+    enum trib_status status = option_size_short(kind, text, &payload, error);
 
     if (status == TRIB_OK && payload % TRIB_PAYLOAD_ALIGN != 0) {
         trib_explain(error, "%.80s is not a multiple of %d", text, TRIB_PAYLOAD_ALIGN);
         return TRIB_ERR_INVALID;
     }
     if (status == TRIB_OK) {
-        *(uint32_t *)field = payload;
+        *(uint32_t *)field = (uint32_t)payload;
     }
     return status;
 }

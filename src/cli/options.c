@@ -479,7 +479,7 @@ OPTION_READER(option_size_short)
 OPTION_READER(option_size32)
 {
     uint64_t value = 0;
-    enum trib_status status = option_size_short(kind, text, &value, error);
+    enum trib_status status = option_size(kind, text, &value, error);
 
     if (status == TRIB_OK) {
         *(uint32_t *)field = (uint32_t)value;

@@ -64,7 +64,7 @@ OPTION_READER(option_addresses);  /* [const char *] with commas between them */
 OPTION_READER(option_count);      /* [uint32_t] */
 OPTION_READER(option_number);     /* [uint64_t] */
 OPTION_READER(option_size);       /* [uint64_t] bytes, "64MB" */
-OPTION_READER(option_size32);     /* [uint32_t] bytes, "64KB", "1408B" */
+OPTION_READER(option_size32);     /* [uint32_t] bytes, "64KB" */
 OPTION_READER(option_size_short); /* [uint64_t] bytes, "128M" */
 OPTION_READER(option_duration);   /* [uint64_t] ns, "30s" */
 OPTION_READER(option_percent);    /* [double] "1%" */

@@ -40,16 +40,28 @@ static const char *level_name(enum trib_log_level level)
     return "unknown";
 }
 
-/* Level in TRIB_DEBUG; NONE if unset or unknown. */
-static int level_read(void)
+/* NONE if text is no level. */
+static int level_of(const char *text)
 {
-    const char *text = getenv("TRIB_DEBUG");
-    for (int level = TRIB_LOG_WARN; text && level <= TRIB_LOG_TRACE; level++) {
+    for (int level = TRIB_LOG_WARN; level <= TRIB_LOG_TRACE; level++) {
         if (strcasecmp(text, level_name((enum trib_log_level)level)) == 0) {
             return level;
         }
     }
     return TRIB_LOG_NONE;
+}
+
+/* Level in TRIB_DEBUG; NONE if unset, empty or unknown. The first caller says that it is unknown. */
+static int read_environment(void)
+{
+    const char *text = getenv("TRIB_DEBUG");
+    bool is_set = text != NULL && *text != '\0';
+    int level = is_set ? level_of(text) : TRIB_LOG_NONE;
+
+    if (atomic_exchange(&level_environment, level) == LEVEL_UNKNOWN && is_set && level == TRIB_LOG_NONE) {
+        trib_log(TRIB_LOG_WARN, "TRIB_DEBUG: \"%.40s\" is none of WARN, INFO and TRACE, and changes nothing", text);
+    }
+    return level;
 }
 
 void trib_log_set_default(enum trib_log_level level)
@@ -61,8 +73,7 @@ bool trib_log_enabled(enum trib_log_level level)
 {
     int limit = atomic_load_explicit(&level_environment, memory_order_relaxed);
     if (limit == LEVEL_UNKNOWN) {
-        limit = level_read();
-        atomic_store(&level_environment, limit);
+        limit = read_environment();
     }
     if (limit == TRIB_LOG_NONE) {
         limit = atomic_load_explicit(&level_default, memory_order_relaxed);

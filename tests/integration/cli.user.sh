@@ -63,6 +63,8 @@ expect_line 2 '-b is 0, and a size grows by a factor' "$T" perf --workers 2 -b 0
 
 say "wrong values: what was written, and how to write it"
 expect_line 2 '--memory: "12" has no unit; .*64MB' "$T" switch --memory 12
+expect_line 2 '--buffer: "1" has no unit; .*64MB' "$T" switch --buffer 1
+expect_line 2 '--backlog: "5" has no unit; .*64MB' "$T" switch --backlog 5
 expect_line 2 '--memory: "5XB" is not a size' "$T" switch --memory 5XB
 expect_line 2 '--join-timeout: "5" has no unit; .*30s' "$T" switch --join-timeout 5
 expect_line 2 '--threads: 33 is not from 1 to 32$' "$T" switch --threads 33
@@ -104,9 +106,10 @@ expect_line 2 '--scheme: unknown scheme "foo"' "$T" perf --workers 2 --scheme fo
 expect_line 2 '--scheme switchml-literal: it shows a published rule that gives wrong sums' "$T" perf --workers 2 --scheme switchml-literal
 expect_line 2 '--scheme panama-literal: it shows a published rule that hangs' "$T" perf --workers 2 --scheme panama-literal
 expect 0 'scheme panama, ' env TRIB_SCHEME=panama "$T" perf --workers 2 -b 8 -e 8 -n 1
+expect 0 'warn TRIB_DEBUG: "foo" is none of WARN, INFO and TRACE, and changes nothing' env TRIB_DEBUG=foo "$T" perf --workers 1 -b 8 -e 8 -n 1
 expect_line 2 '--workers: 1025 is not from 1 to 1024' "$T" perf --workers 1025
 expect_line 2 '--workers: 0 is not from 1 to 1024' "$T" perf --workers 0
-expect_line 2 '--window: 4G is not from 0 B to 1 GiB$' "$T" perf --window 4G
+expect_line 2 '--window: 4GiB is not from 0 B to 1 GiB$' "$T" perf --window 4GiB
 expect_line 2 '8 shards need port 65530 and the following ports: choose port 65528 or lower' "$T" switch --check-config --listen 127.0.0.1:65530 -t 8
 expect_line 2 'the switch \[fe80::1%1?(lo)?\]:7470 is the address of a link, which ranks on other hosts cannot use' \
     "$T" switch --check-config --listen "[::]:7471" --with "[fe80::1%lo]"

@@ -24,7 +24,7 @@ names_it() { ! has_jobs || "$T" jobs --http "$HTTP" | grep -qE '^often .* rank 1
 say "a rank that stops at any moment is named"
 switch_start "${OPTIONS[@]}"
 HTTP=$(sed -n 's/.*http on http:\/\/\(127.0.0.1:[0-9]*\).*/\1/p' "$SWITCH_LOG")
-ranks_start often 3 -b 1M -e 1M -n 100000 -w 1 --window 8K --loss 20% --seed 3
+ranks_start often 3 -b 1M -e 1M -n 100000 -w 1 --window 8KiB --loss 20% --seed 3
 wait_for 10 runs_job often
 for round in 1 2 3 4 5 6; do
     sleep "0.$((round * 3 % 7 + 1))"

@@ -70,7 +70,7 @@ PER_HOST=2 TRIB_LEVEL0=1 load_ranks hosts 4 first
 wait_for 15 back first hosts 1 || fail "hosts do not run"
 sleep 0.5
 load_end
-ranks wire "first first" -b 4K -e 1M -f 16 -n 5 --wire bfloat16 --window 64K
+ranks wire "first first" -b 4K -e 1M -f 16 -n 5 --wire bfloat16 --window 64KiB
 ranks_end 60 0
 check_right "bfloat16" "$TMP/wire.0"
 ranks loss "first first first" -b 64K -e 1M -f 4 -n 5 -d int64 --loss 1% --duplicate 1% --reorder 1% --seed 5

@@ -493,6 +493,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cases__end_by_themselves),
     };
-    (void)setenv("TRIB_DEBUG", "ERROR", 0);
+    (void)setenv("TRIB_DEBUG", "WARN", 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

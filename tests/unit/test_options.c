@@ -211,8 +211,7 @@ static void try_bounds(const struct command *command, const struct option_row *r
         }
     }
     (void)snprintf(value, sizeof value, "%llu", (unsigned long long)kind->max);
-    try(command, row, value,
-        unit[0] == '\0' || is_read_by(row, option_size_short) || is_read_by(row, option_size32) ? TAKEN : REFUSED);
+    try(command, row, value, unit[0] == '\0' || is_read_by(row, option_size_short) ? TAKEN : REFUSED);
 }
 
 static void try_text_bounds(const struct command *command, const struct option_row *row)

@@ -123,7 +123,7 @@ static void draw_grant(struct trib_jobs *jobs, struct trib_job *job)
             jobs, TRIB_LOG_WARN,
             "job %s: window cut to %u packets per rank: %u children, beside those of other jobs, share the %u bytes "
             "that a socket of %s can hold, or one of a switch below: raise net.core.rmem_max "
-            "(sysctl), or run %s as root",
+            "(sysctl), run %s as root, or give it a larger --buffer",
             job->name, job->grant.window, job->children, trib_admission_socket(jobs, job), dealer->sockets,
             dealer->owner);
     }
