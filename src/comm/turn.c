@@ -41,11 +41,18 @@ static void time_out(struct trib_comm *comm)
                        operation, limit, cause);
 }
 
+/* A rank that is led knows no cause on other hosts. Its leader has the same limit, and names the missing ranks. */
+static uint64_t limit_ns(const struct trib_comm *comm)
+{
+    const struct trib_request *oldest = trib_comm_oldest(comm);
+    uint64_t later_ns = comm->is_led ? trib_time_earlier(comm->config.timeout_ns / 4, TRIB_SECOND_NS) : 0;
+    return oldest != NULL ? trib_time_after(oldest->deadline_ns, later_ns) : TRIB_NEVER;
+}
+
 /* The state alone decides. A request has its time limit in every state. */
 static uint64_t next_deadline(const struct trib_comm *comm)
 {
-    const struct trib_request *oldest = trib_comm_oldest(comm);
-    uint64_t deadline = oldest != NULL ? oldest->deadline_ns : TRIB_NEVER;
+    uint64_t deadline = limit_ns(comm);
     if (trib_comm_has_ended(comm)) {
         return deadline;
     }
@@ -56,8 +63,7 @@ static uint64_t next_deadline(const struct trib_comm *comm)
 
 static bool is_late(const struct trib_comm *comm, uint64_t now_ns)
 {
-    const struct trib_request *oldest = trib_comm_oldest(comm);
-    return oldest != NULL && oldest->deadline_ns <= now_ns;
+    return limit_ns(comm) <= now_ns;
 }
 
 static void check_time(struct trib_comm *comm, uint64_t now_ns)
