@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/http_guard.h"
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/switch_names.h"
 #include "control/jobs/state.h"
@@ -557,16 +558,15 @@ static enum option_outcome read_all(const struct option_command *command, int ar
 static int run(const struct switch_options *options)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
-    struct sigaction action = {.sa_handler = on_signal};
 
     trib_log_set_default(TRIB_LOG_INFO);
     bool wants_http = (options->http != NULL && options->config.http.len != 0) || options->http_tls != NULL;
     if (wants_http && trib_http_explain_lack() != NULL) {
         return complain("--http%s: %s", options->http_tls != NULL ? "-tls" : "", trib_http_explain_lack());
     }
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGINT, &action, NULL);
+    interrupt_catch_by(on_signal, 0);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a log at the limit of file sizes loses lines, and ends no job */
     if (trib_switchd_run(&options->config, error) != TRIB_OK) {
         return complain("%s", error);
     }

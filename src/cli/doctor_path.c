@@ -502,7 +502,7 @@ void doctor_path(struct doctor *doctor)
     }
     trib_address_format(&path.address, text);
     trib_session_client_init(&path.session);
-    path.session.side = doctor->keys.is_set ? trib_tls_client(&doctor->keys, error) : NULL;
+    path.session.side = doctor->keys.is_set ? trib_tls_client(&doctor->keys, false, error) : NULL;
     if (doctor->keys.is_set && path.session.side == NULL) {
         (void)doctor_add(doctor, DOCTOR_FAIL, "session", "%.300s", error);
         return;

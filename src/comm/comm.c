@@ -322,7 +322,7 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
     if (status != TRIB_OK) {
         return status;
     }
-    struct trib_tls_side *side = keys.is_set ? trib_tls_client(&keys, error) : NULL;
+    struct trib_tls_side *side = keys.is_set ? trib_tls_client(&keys, false, error) : NULL;
     bool is_possible = side != NULL || !keys.is_set;
     struct trib_comm *made = is_possible ? make(config, &keys, error) : NULL;
     trib_wipe(&keys, sizeof keys);

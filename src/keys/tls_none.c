@@ -5,9 +5,10 @@
 #include "io/explain.h"
 #include "keys/tls.h"
 
-struct trib_tls_side *trib_tls_client(const struct trib_keys *keys, char *error)
+struct trib_tls_side *trib_tls_client(const struct trib_keys *keys, bool is_switch, char *error)
 {
     (void)keys;
+    (void)is_switch;
     trib_explain(error, "%s", trib_keys_explain_lack());
     return NULL;
 }

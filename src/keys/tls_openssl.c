@@ -24,6 +24,7 @@ struct trib_tls_side {
     atomic_uint users;
     const struct trib_keyring *keys; /* of a server */
     uint64_t id;                     /* of a client's key */
+    bool is_switch;
     char identity[TRIB_KEY_ID_TEXT];
     uint8_t switch_key[TRIB_SUBKEY_SIZE];
 };
@@ -147,11 +148,12 @@ static struct trib_tls_side *make_side(bool is_server, char *error)
     return side;
 }
 
-struct trib_tls_side *trib_tls_client(const struct trib_keys *keys, char *error)
+struct trib_tls_side *trib_tls_client(const struct trib_keys *keys, bool is_switch, char *error)
 {
     struct trib_tls_side *side = make_side(false, error);
     if (side != NULL) {
         side->id = trib_key_id_number(keys);
+        side->is_switch = is_switch;
         trib_key_id_format(keys->id, side->identity);
         memcpy(side->switch_key, keys->switch_key, sizeof side->switch_key);
         SSL_CTX_set_verify(side->context, SSL_VERIFY_PEER, NULL); /* no authority is known: no certificate is good */
@@ -261,8 +263,10 @@ static bool explain_alert(struct trib_tls *tls, int reason)
     uint64_t id = tls->side->id;
     if (reason == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE) {
         (void)snprintf(tls->cause, sizeof tls->cause,
-                       "it does not know key %016" PRIx64
-                       ": put its file (tributary key tenant) in the folder of --keys; no switch: use rank 0's key",
+                       tls->side->is_switch
+                           ? "it does not know key %016" PRIx64 ": start both switches with one --key"
+                           : "it does not know key %016" PRIx64 ", or cannot use its file, as its log says: put the file "
+                             "(tributary key tenant) in the folder of --keys; no switch: use rank 0's key",
                        id);
     } else if (reason == SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER || reason == SSL_R_TLSV1_ALERT_DECRYPT_ERROR) {
         (void)snprintf(tls->cause, sizeof tls->cause,

@@ -22,7 +22,7 @@ static void make_sides(void)
 {
     static const uint8_t key[TRIB_KEY_MIN] = "the key of both ends of a fuzzer";
     must(trib_keys_derive(key, sizeof key, &known.own, NULL) == TRIB_OK, "tls: no keys");
-    sides[0] = trib_tls_client(&known.own, NULL);
+    sides[0] = trib_tls_client(&known.own, false, NULL);
     sides[1] = trib_tls_server(&known, NULL);
     must(sides[0] != NULL && sides[1] != NULL, "tls: no sides");
 }

@@ -72,6 +72,19 @@ ranks_end 5 1
 known_within 1000 "$START" "$TMP"/term.[0-2]
 check_in "says why" 'rank [0-2]: .*the switch .*is shutting down' "$TMP"/term.[0-2]
 
+say "the same when the terminal of the switch is closed; and no end at the limit of file sizes, which the log reaches"
+(ulimit -f 0; exec "$TRIBUTARY" switch --listen "127.0.0.1:$((SWITCH_PORT))" --http none --ready-fd 9 9> >(cat >"$TMP/ready.hup") 2>>"$TMP/hup.log") &
+SWITCH_PID=$!
+CHILDREN+=("$SWITCH_PID")
+wait_for 10 test -s "$TMP/ready.hup"
+ranks_start hup 3 "${LONG[@]}"
+wait_for 10 runs_job hup
+kill -HUP "$SWITCH_PID"
+ended 5 "$SWITCH_PID"
+check "ends well" test "$STATUS" = 0
+ranks_end 5 1
+check_in "says why" 'rank [0-2]: .*the switch .*is shutting down' "$TMP"/hup.[0-2]
+
 say "kill -9 of a rank: the others know within a second, and who"
 switch_start
 ranks_start dead 4 "${LONG[@]}"

@@ -43,7 +43,7 @@ check_in "without a key" 'has no key, and this switch \(--keys\) takes jobs with
 sleep 1.1 # a second has one line about peers that are turned away
 TRIB_KEY_FILE=$TMP/other.key ranks other "keyed keyed" "${QUICK[@]}"
 ranks_end 30 1
-check_in "with another key" 'it does not know key [0-9a-f]{16}: put its file' "$TMP/other.0" "$TMP/other.1"
+check_in "with another key" 'it does not know key [0-9a-f]{16}, or cannot use its file, as its log says: put the file ' "$TMP/other.0" "$TMP/other.1"
 check_in "and at the switch" 'there is no key of that id' "$TMP/keyed.log"
 exec 7<"$TMP/job.key"
 TRIB_KEY_FD=7 ranks descriptor "keyed keyed" "${QUICK[@]}"

@@ -133,25 +133,25 @@ static const struct {
     {"of a job", 128, 31, 0, 0, 0, 4, false, false,
      "job train needs 32 KiB of switch memory (32 slots of 1 KiB), the quota of a job is 31 KiB: set a smaller window "
      "or "
-     "payload, or raise the quota"},
+     "payload, or raise --job-quota"},
     {"of a job, in parts", 128, 31, 0, 0, 3, 1, false, false,
      "job train needs 32 KiB of switch memory (32 slots of 1 KiB), the quota of a job is 31 KiB: set a smaller window "
      "or "
-     "payload, or raise the quota"},
+     "payload, or raise --job-quota"},
     {"a job beside others", 128, 32, 4, 4, 3, 1, false, true, ""},
     {"of the agent", 63, 63, 4, 0, 0, 4, false, false,
      "job train needs 32 KiB of switch memory (32 slots of 1 KiB), free: 31 KiB of 63 KiB: wait for other jobs to end, "
      "set "
-     "a smaller window, or raise the quota"},
+     "a smaller window, or raise --memory"},
     {"of the agent, in parts", 63, 63, 4, 0, 2, 2, false, false,
      "job train needs 32 KiB of switch memory (32 slots of 1 KiB), free: 31 KiB of 63 KiB: wait for other jobs to end, "
      "set "
-     "a smaller window, or raise the quota"},
+     "a smaller window, or raise --memory"},
     {"of the agent, none left", 64, 64, 4, 4, 0, 1, false, false,
      "job train needs at least 8 KiB of switch memory (8 slots of 1 KiB), free: 0 B of 64 KiB: wait for other jobs to "
      "end, set "
      "a "
-     "smaller window, or raise the quota"},
+     "smaller window, or raise --memory"},
     {"of a controller", 64, 24, 2, 0, 1, 2, true, true, ""},
     {"of a controller, and one more", 64, 24, 3, 0, 1, 2, true, false,
      "all jobs of switch 10.0.0.9:7470 need 48 KiB of switch memory with job train, one switch gets 40 KiB: raise the "
@@ -218,7 +218,7 @@ static void quota__of_a_job_for_all_its_communicators(void **state)
     assert_string_equal(
         w.error, "job train/0 needs at least 16 KiB of switch memory (16 slots of 1 KiB) beside 2 other groups of the "
                  "same job with 24 KiB, the quota of a job is 32 KiB: close a group, set a smaller window or "
-                 "payload, or raise the quota; they are train/1 (8 KiB), train (16 KiB)");
+                 "payload, or raise --job-quota; they are train/1 (8 KiB), train (16 KiB)");
     expect_open(&w, 2, 1);
     trib_agent_shut(&w.agent, &w.opening[3]);
     assert_int_equal(open_roots(&w, 2, 1, 1), TRIB_OK); /* what has gone does not count */

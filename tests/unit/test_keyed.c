@@ -100,7 +100,7 @@ static void open_session(struct trib_session_client *session, char letter)
     struct trib_address at = trib_address_v4(0x7f000001, trib_server_port(server));
     const struct trib_keys keys = keys_of(letter != 0 ? letter : 'a');
     trib_session_client_init(session);
-    session->side = letter != 0 ? trib_tls_client(&keys, error) : NULL;
+    session->side = letter != 0 ? trib_tls_client(&keys, false, error) : NULL;
     trib_session_client_open(session, &at, NULL, PATIENCE_NS);
 }
 

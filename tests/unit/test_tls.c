@@ -35,7 +35,7 @@ struct ends {
 static void begin(struct ends *ends, const struct trib_keys *client, const struct trib_keys *server)
 {
     ends->known = (struct trib_keyring){.own = *server};
-    ends->sides[0] = trib_tls_client(client, error);
+    ends->sides[0] = trib_tls_client(client, false, error);
     ends->sides[1] = trib_tls_server(&ends->known, error);
     assert_true(ends->sides[0] != NULL && ends->sides[1] != NULL);
     ends->client = trib_tls_open(ends->sides[0]);
@@ -360,7 +360,7 @@ static enum trib_session_state state_after(enum trib_session_state state, bool i
     int fds[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
     trib_session_client_init(&client);
-    client.side = trib_tls_client(&keys, error);
+    client.side = trib_tls_client(&keys, false, error);
     assert_true(trib_line_connect(&client.line, client.side));
     client.fd = fds[0];
     client.state = TRIB_SESSION_OPEN;

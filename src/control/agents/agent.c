@@ -92,7 +92,7 @@ static void explain_groups(const struct trib_agent *agent, const struct need *ne
     trib_format_size(need->others, others);
     trib_explain(error,
                  "job %s needs %s beside %u other group%s of the same job with %s, the quota of a job is %s: close a "
-                 "group, set a smaller window or payload, or raise the quota; they are %s",
+                 "group, set a smaller window or payload, or raise --job-quota; they are %s",
                  need->opening->job, needs, count, count == 1 ? "" : "s", others, quota, list);
 }
 
@@ -110,11 +110,11 @@ static enum trib_status refuse_job(const struct trib_agent *agent, const struct 
     } else if (is_over_quota) {
         trib_explain(error, "job %s needs %s, %s is %s: set a smaller window or payload, or raise %s",
                      need->opening->job, needs, limit, has,
-                     agent->job_quota == agent->memory_quota ? "--memory" : "the quota");
+                     agent->job_quota == agent->memory_quota ? "--memory" : "--job-quota");
     } else {
         trib_explain(error,
-                     "job %s needs %s, free: %s of %s: wait for other jobs to end, set a smaller window, or raise the "
-                     "quota",
+                     "job %s needs %s, free: %s of %s: wait for other jobs to end, set a smaller window, or raise "
+                     "--memory",
                      need->opening->job, needs, has, of);
     }
     return TRIB_ERR_REFUSED;

@@ -62,7 +62,7 @@ static bool is_ahead(const struct trib_rank *rank, uint64_t sequence)
     return rank->mark > sequence;
 }
 
-/* True if each missing rank waits on the same sequence: so each has sent the part, and packets do not arrive. */
+/* True if each missing rank waits on the same sequence: its part, or the result for it, does not arrive. */
 static bool are_unheard(const struct trib_job *job, const struct trib_stall *stall, uint64_t now_ns)
 {
     uint32_t carried = trib_rank_list_carried(&stall->missing);
@@ -98,7 +98,7 @@ static void find_missing(struct trib_jobs *jobs, struct trib_job *job, uint32_t 
         (void)snprintf(stall->where, sizeof stall->where, "%s", silent);
     } else if (!stall->is_open && are_unheard(job, stall, now_ns)) {
         (void)snprintf(stall->where, sizeof stall->where,
-                       "packets from there do not arrive: check the path MTU and the firewall");
+                       "packets do not pass, to there or from there: check the path MTU and the firewall");
     }
 }
 

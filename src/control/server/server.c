@@ -158,7 +158,7 @@ static enum trib_status open_keys(struct trib_server *server, char *error)
         return TRIB_OK;
     }
     server->below = trib_tls_server(keys, error);
-    server->above = server->below && keys->own.is_set ? trib_tls_client(&keys->own, error) : NULL;
+    server->above = server->below && keys->own.is_set ? trib_tls_client(&keys->own, true, error) : NULL;
     server->connections.side = server->below;
     server->uplinks.side = server->above;
     return server->below && (server->above || !keys->own.is_set) ? TRIB_OK : TRIB_ERR_SYSTEM;
