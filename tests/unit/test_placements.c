@@ -4,6 +4,7 @@
  * answers.c; what is asked of ranks and of lenders is told in test_roots.c and test_switches.c. */
 #include "switches_harness.h"
 
+#include "control/jobs/missing.h"
 #include "control/jobs/placements.h"
 
 /* ---- which agents ---- */
@@ -293,6 +294,25 @@ static void question__one_for_both_roots_of_a_lender(void **state)
     assert_int_equal(lender->jobs.agent.memory_used, 2 * SLOT_BYTES);
 }
 
+/* Errors name the agent that has been silent longest, and not one that was asked again a moment ago. */
+static void question__of_the_silent_one_is_named(void **state)
+{
+    struct trib_remote remotes[3] = {{.shards = 1}, {.shards = 1}, {.shards = 1}};
+    struct trib_job *job = job_of(3);
+    (void)state;
+    add_all(job, "ABC", remotes);
+    for (uint32_t i = 0; i < 3; i++) {
+        job->placement[i].is_asked = true;
+        job->placement[i].asked = i == 2 ? 8 : 7;
+    }
+    job->placement[0].answered_ns = 500;
+    job->placement[1].answered_ns = 100;
+    assert_ptr_equal(trib_placement_asked(job, 7), &job->placement[1]);
+    job->placement[0].answered_ns = 0; /* never */
+    assert_ptr_equal(trib_placement_asked(job, 7), &job->placement[0]);
+    free(job);
+}
+
 int main(void)
 {
 #define HOSTS(name) cmocka_unit_test_setup_teardown(name, hosts_start, hosts_stop)
@@ -305,6 +325,7 @@ int main(void)
         HOSTS(question__one_for_both_roots_of_a_rank),
         HOSTS(question__answered_on_another_sequence),
         cmocka_unit_test_setup_teardown(question__one_for_both_roots_of_a_lender, start, stop),
+        cmocka_unit_test(question__of_the_silent_one_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

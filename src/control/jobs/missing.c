@@ -182,11 +182,13 @@ uint32_t trib_placements_missing(struct trib_jobs *jobs, struct trib_job *job, u
 
 struct trib_placement *trib_placement_asked(struct trib_job *job, uint64_t sequence)
 {
+    struct trib_placement *silent = NULL;
     for (uint32_t i = 0; i < trib_placements_count(job); i++) {
         struct trib_placement *placement = trib_placement_number(job, i);
-        if (placement->is_asked && placement->asked == sequence) {
-            return placement;
+        bool is_asked = placement->is_asked && placement->asked == sequence;
+        if (is_asked && (silent == NULL || placement->answered_ns < silent->answered_ns)) {
+            silent = placement;
         }
     }
-    return trib_placement_at(job, sequence);
+    return silent != NULL ? silent : trib_placement_at(job, sequence);
 }

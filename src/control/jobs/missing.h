@@ -13,7 +13,8 @@ uint32_t trib_placements_missing(struct trib_jobs *jobs, struct trib_job *job, u
 /* Takes the answer of an agent down. */
 void trib_placement_heard(struct trib_placement *placement, uint64_t sequence, const struct trib_rank_list *lacks,
                           uint64_t now_ns);
-/* The placement that is asked for the sequence, or else the placement with the root of the sequence. */
+/* Of the placements that are asked for the sequence the one that has been silent longest: the others are asked again and
+ * again. None: the placement with the root of the sequence. */
 struct trib_placement *trib_placement_asked(struct trib_job *job, uint64_t sequence);
 /* Sends the question on `sequence` to the agent, unless an earlier question has no answer yet. */
 void trib_placement_ask(const struct trib_jobs *jobs, const struct trib_job *job, struct trib_placement *placement,
