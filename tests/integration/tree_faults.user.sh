@@ -122,6 +122,18 @@ ranks_end 3 1
 check_in "names the parent" "switch 127.0.0.1:${PORT[root]}, the parent of switch 127.0.0.1:${PORT[right]}, does not answer: connection refused; waited [1-9](\.[0-9])? s \(TRIB_JOIN_TIMEOUT is 1 s\)" "$TMP/early.0"
 stop left right
 
+say "a leaf that comes back with fewer shards: every rank hears at once which, and how many it needs"
+start root --threads 2
+start left --threads 2 $(below root)
+ranks fewer "left left root root" "${LONG[@]}"
+wait_for 10 job_runs fewer
+sleep 0.2
+end left
+start left --listen "127.0.0.1:${PORT[left]}" $(below root)
+ranks_end 5 1
+check_in "names the switch and the option" "job fewer used 2 shards, but switch 127.0.0.1:${PORT[left]} came back with 1: start it with --threads 2" "$TMP"/fewer.[0-3]
+stop left root
+
 say "two switches that have each other as parents"
 start one
 stop one

@@ -270,7 +270,7 @@ static void join__refused_by_the_controller(void **state)
     world.rank[2].join.join.known = (struct trib_grant){.job_token = 4, .communicator = 7, .roots = 3};
     rank_connect(&world, &world.rank[2]);
     settle(&world);
-    assert_non_null(strstr(world.rank[2].text, "used 3 shards, but the switch came back with 2"));
+    assert_non_null(strstr(world.rank[2].text, "came back with 2: start it with --threads 3"));
     strcpy(world.rank[1].join.join.settings.scheme, "ring");
     rank_connect(&world, &world.rank[1]);
     settle(&world);

@@ -200,7 +200,7 @@ static void narrow__its_ranks_are_sent_away(void **state)
     settle(&world);
     assert_int_equal(world.rank[1].aways, 1);
     assert_int_equal(world.rank[1].failure, TRIB_OK);
-    assert_non_null(strstr(world.rank[1].text, "used 3 shards, but the switch came back with 2"));
+    assert_non_null(strstr(world.rank[1].text, "came back with 2: start it with --threads 3"));
     world_end(&world);
 }
 

@@ -246,11 +246,6 @@ static const char *name_impossible(const struct trib_grant *grant)
                                                                        : NULL;
 }
 
-static void explain_shards(const char *job, uint32_t dealt, uint32_t roots, char *error)
-{
-    trib_explain(error, "job %s used %u shards, but the switch came back with %u", job, dealt, roots);
-}
-
 /* Sockets of the rank, or the fewer shards of a switch below on the way; 0: no limit. */
 static uint32_t roots_of(const struct trib_session *session, const struct trib_message *message)
 {
@@ -259,6 +254,18 @@ static uint32_t roots_of(const struct trib_session *session, const struct trib_m
         roots = trib_least(leaf->shards, roots);
     }
     return roots;
+}
+
+/* Names the switch on the rank's way that has fewer shards than the job was dealt. */
+static void explain_shards(const struct trib_session *session, const char *job, uint32_t dealt, uint32_t roots,
+                           char *error)
+{
+    const char *name = "the switch";
+    for (const struct trib_remote *leaf = session->leaf; leaf; leaf = leaf->above) {
+        name = leaf->shards == roots ? leaf->name : name;
+    }
+    trib_explain(error, "job %s used %u shards, but %s came back with %u: start it with --threads %u", job, dealt, name,
+                 roots, dealt);
 }
 
 /* A switch below came back with fewer shards than before. The rank goes on here, as after a loss of that switch. */
@@ -270,8 +277,18 @@ static bool is_way_too_narrow(const struct trib_session *session, const struct t
     if (!session->leaf || !trib_scheme_has_detour(scheme) || known->communicator == 0 || known->roots <= roots) {
         return false;
     }
-    explain_shards(message->join.job, known->roots, roots, error);
+    explain_shards(session, message->join.job, known->roots, roots, error);
     return true;
+}
+
+/* The rank is refused for good: the ranks that are back would wait for it in vain. */
+static void end_waiting(struct trib_jobs *jobs, const struct trib_message *message, const char *text)
+{
+    struct trib_job *job = trib_jobs_find_communicator(jobs, message->join.known.communicator);
+    bool is_its = job && strcmp(job->name, message->join.job) == 0 && job->grant.token == message->join.known.token;
+    if (is_its && job->state == TRIB_JOB_JOINING) {
+        trib_job_fail(jobs, job, TRIB_ERR_REFUSED, text);
+    }
 }
 
 /* Checks that this control plane could have given out the rank's grant. */
@@ -285,20 +302,21 @@ static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_se
     if (known->communicator == 0) {
         return TRIB_OK;
     }
+    enum trib_status status = trib_trees_check(jobs, message, error);
+    if (status != TRIB_OK) {
+        return status;
+    }
+    if (known->roots > roots) {
+        explain_shards(session, message->join.job, known->roots, roots, error);
+        end_waiting(jobs, message, error);
+        return TRIB_ERR_REFUSED;
+    }
     if (known->boot - jobs->config->boot <= jobs->incarnation && !is_expected(jobs, session, message, now_ns)) {
         trib_explain(error,
                      "the session of rank %u of job %s was lost, which ended the communicator: %s did not restart",
                      message->join.rank, message->join.job,
                      trib_roots_are_ranks(jobs->config) ? "the control plane" : "the switch itself");
         return TRIB_ERR_PEER;
-    }
-    enum trib_status status = trib_trees_check(jobs, message, error);
-    if (status != TRIB_OK) {
-        return status;
-    }
-    if (known->roots > roots) {
-        explain_shards(message->join.job, known->roots, roots, error);
-        return TRIB_ERR_REFUSED;
     }
     const char *impossible = name_impossible(known);
     if (impossible != NULL) {
@@ -383,7 +401,7 @@ static bool has_few_shards(const struct trib_job *job, const struct trib_session
         least = job->ranks[i].session ? trib_least(least, job->ranks[i].roots) : least;
     }
     if (least < dealt) {
-        explain_shards(job->name, dealt, least, error);
+        explain_shards(session, job->name, dealt, least, error);
     }
     return least < dealt;
 }

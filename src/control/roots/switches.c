@@ -375,8 +375,11 @@ static enum trib_status deal(struct trib_jobs *jobs, struct trib_job *job, char 
     uint32_t roots = each * switches;
     const struct trib_planned_job *planned = trib_trees_planned(jobs, job);
     if (job->is_return && job->grant.roots > roots) {
-        trib_explain(error, "job %s used %u shards, but this switch and its lenders came back with %u", job->name,
-                     job->grant.roots, roots);
+        trib_explain(
+            error,
+            "job %s used %u shards, but this switch and its lenders came back with %u: start them with --with and "
+            "--threads as before",
+            job->name, job->grant.roots, roots);
         return TRIB_ERR_REFUSED;
     }
     for (uint32_t t = 0; t < roots; t++) {
