@@ -319,12 +319,26 @@ static void fail_for_path(struct trib_comm *comm)
     }
 }
 
+/* While a switch does not answer on its session either, its silence says nothing of the path: its process may be
+ * stopped. It gets all its time again. The answer to a question of a moment ago is waited for. */
+static bool puts_off(struct trib_comm *comm, uint64_t now_ns)
+{
+    const struct trib_ping *ping = &comm->ping;
+    uint64_t patient_ns = ping->since_ns + ping->gap_ns / 2;
+    if (!ping->is_open) {
+        return false;
+    }
+    comm->probes_until_ns = now_ns < patient_ns ? patient_ns : now_ns + probe_limit(comm);
+    return true;
+}
+
 void trib_comm_check_paths(struct trib_comm *comm, uint64_t now_ns)
 {
     uint64_t all = all_roots(comm);
     bool unicast = comm->paths == all;
     bool multicast = is_back(comm) ? comm->is_multicast : comm->group_count > 0 && comm->group_paths == all;
-    if (!unicast && now_ns >= comm->probes_until_ns && comm->probes >= PROBES_LEAST) {
+    bool is_late = !unicast && now_ns >= comm->probes_until_ns && comm->probes >= PROBES_LEAST;
+    if (is_late && !puts_off(comm, now_ns)) {
         fail_for_path(comm);
         return;
     }

@@ -61,6 +61,25 @@ static void paths__of_a_busy_root_are_waited_for(void **state)
     close(fd);
 }
 
+/* A switch that answers nothing, on its session neither, is a stopped process, and says nothing of the path. */
+static void paths__outlast_a_stopped_switch(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message message;
+    struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_PEER, "so far"}};
+    begin(&s);
+    start_rank(&s);
+    int fd = take_join(&s, &message);
+    welcome(&s, fd, 5);
+    assert_true(take_probes(&s, -1, false, trib_clock_ns() + 5 * TRIB_SECOND_NS, &message) > 20);
+    echo_path(&s);
+    assert_true(expect(fd, TRIB_MESSAGE_PATHS).paths.unicast);
+    send_message(fd, &fail);
+    end(&s, TRIB_ERR_PEER, "so far", 20000);
+    close(fd);
+}
+
 /* Many ranks begin at once at one root: each asks less often, and for longer, before it says that nothing passes. */
 static void paths__of_many_ranks_are_no_storm(void **state)
 {
@@ -274,6 +293,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join__names_a_port_per_root),
+        cmocka_unit_test(paths__outlast_a_stopped_switch),
         cmocka_unit_test(paths__of_a_busy_root_are_waited_for),
         cmocka_unit_test(paths__of_many_ranks_are_no_storm),
         cmocka_unit_test(paths__of_a_derived_communicator_outlast_a_stopped_root),
