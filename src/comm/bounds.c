@@ -121,6 +121,8 @@ void trib_comm_explain_absence(const struct trib_comm *comm, uint64_t now_ns, ch
                      "the switch %s is gone, and not all ranks of job %s came to rank 0, at %s, to go on without it%s",
                      gone, comm->config.job, name, waited);
     } else {
-        trib_explain(text, "the switch %s is back, but not all ranks of job %s are%s", name, comm->config.job, waited);
+        bool is_alone = comm->state == TRIB_COMM_JOINING;
+        trib_explain(text, "the switch %s is back, but not all ranks of job %s %s%s", name, comm->config.job,
+                     is_alone ? "are" : "have tried their paths and registered", waited);
     }
 }

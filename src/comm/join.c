@@ -318,7 +318,7 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
         trib_comm_take_ring(comm, message, now_ns);
         return;
     case TRIB_MESSAGE_FAIL:
-        if (comm->has_given_up) {
+        if (comm->has_given_up && comm->state == TRIB_COMM_JOINING) {
             fail_to_join(comm, message->fail.text, now_ns);
         } else {
             take_fail(comm, message, now_ns);
@@ -396,7 +396,9 @@ static void give_up(struct trib_comm *comm, uint64_t now_ns)
 /* The control plane may wait longer than this rank, and knows the missing ranks. */
 static bool may_ask_missing(const struct trib_comm *comm)
 {
-    return comm->state == TRIB_COMM_JOINING && !comm->has_given_up && comm->ping.silent <= 1;
+    bool is_there =
+        comm->state == TRIB_COMM_JOINING || comm->state == TRIB_COMM_PROBING || comm->state == TRIB_COMM_REGISTERING;
+    return is_there && !comm->has_given_up && comm->ping.silent <= 1;
 }
 
 static void ask_missing(struct trib_comm *comm, uint64_t now_ns)

@@ -215,7 +215,7 @@ struct trib_comm {
     bool is_awake;
     bool is_busy;            /* counted in the endpoint's `busy` */
     bool follows_congestion; /* windows of its node follow congestion */
-    bool has_given_up;       /* JOINING: ABORT is sent, and the answer names the missing ranks */
+    bool has_given_up;       /* before READY: ABORT is sent, and the answer names the missing ranks */
     bool is_used;            /* the node has had an operation since its memory was given back */
     struct trib_channel groups[TRIB_ROOTS_MAX];
     /* every operation */

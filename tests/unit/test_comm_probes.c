@@ -80,6 +80,27 @@ static void paths__outlast_a_stopped_switch(void **state)
     close(fd);
 }
 
+/* A rank that waits for READY longer than its own limit asks, and hears for whom it has waited. */
+static void register__that_is_not_answered_is_asked_about(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message message;
+    struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_TIMEOUT, "waited for rank 2"}};
+    begin(&s);
+    s.config.join_timeout_ns = TRIB_SECOND_NS;
+    start_rank(&s);
+    int fd = take_join(&s, &message);
+    welcome(&s, fd, 5);
+    echo_path(&s);
+    assert_true(expect(fd, TRIB_MESSAGE_PATHS).paths.unicast);
+    (void)expect(fd, TRIB_MESSAGE_REGISTER);
+    assert_int_equal(expect(fd, TRIB_MESSAGE_ABORT).fail.status, TRIB_ERR_TIMEOUT);
+    send_message(fd, &fail);
+    end(&s, TRIB_ERR_TIMEOUT, "waited for rank 2", 20000);
+    close(fd);
+}
+
 /* Many ranks begin at once at one root: each asks less often, and for longer, before it says that nothing passes. */
 static void paths__of_many_ranks_are_no_storm(void **state)
 {
@@ -293,6 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join__names_a_port_per_root),
+        cmocka_unit_test(register__that_is_not_answered_is_asked_about),
         cmocka_unit_test(paths__outlast_a_stopped_switch),
         cmocka_unit_test(paths__of_a_busy_root_are_waited_for),
         cmocka_unit_test(paths__of_many_ranks_are_no_storm),

@@ -498,7 +498,24 @@ static void late__is_named(void **state)
     h->now_ns = trib_jobs_next_timeout(&h->jobs);
     trib_jobs_on_timeout(&h->jobs, h->now_ns);
     pump(h);
-    expect_failed(h, 0, TRIB_ERR_TIMEOUT, "waited 5 s for rank 2 of job digits to try their paths and register");
+    expect_failed(h, 0, TRIB_ERR_TIMEOUT, "waited 5 s for rank 2 of job digits to try its UDP paths and register");
+}
+
+/* Its limit ends before that of the control plane: all hear for whom it waited. */
+static void late__is_named_where_another_gives_up(void **state)
+{
+    struct hosts *h = *state;
+    const struct trib_message abort_it = {.kind = TRIB_MESSAGE_ABORT, .fail = {TRIB_ERR_TIMEOUT, "its time is over"}};
+    join_ring(h, 4);
+    register_rank(h, 0, 0);
+    register_rank(h, 1, 0);
+    h->now_ns += 2 * TRIB_SECOND_NS;
+    assert_true(say(h, 1, &abort_it));
+    pump(h);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        expect_failed(h, rank, TRIB_ERR_TIMEOUT,
+                      "waited 2 s for ranks 2, 3 of job digits to try their UDP paths and register");
+    }
 }
 
 #define AT_A_SWITCH(name) cmocka_unit_test_setup_teardown(name, switch_start, hosts_stop)
@@ -532,6 +549,7 @@ int main(void)
         TEST(mismatch__before_welcome_is_out_of_turn),
         TEST(paths__that_do_not_pass),
         TEST(late__is_named),
+        TEST(late__is_named_where_another_gives_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,7 +96,9 @@ static bool explain_late(const struct trib_jobs *jobs, const struct trib_job *jo
             i < job->placements ? &job->placement[i] : &job->below[i - job->placements].placement;
         bool is_late = job->state == TRIB_JOB_PLACING ? !trib_placement_is_open(job, placement) : !placement->is_ready;
         if (placement->remote && is_late) {
-            trib_explain(text, "%s to open its roots of job %s", placement->remote->name, job->name);
+            bool tries = job->state == TRIB_JOB_STARTING && i >= job->placements;
+            trib_explain(text, "%s to %s of job %s", placement->remote->name,
+                         tries ? "try its UDP paths to its parent, for the roots" : "open its roots", job->name);
             return true;
         }
         if (placement->carrier == TRIB_CARRIER_RANK && is_late) {

@@ -269,6 +269,50 @@ static void tell_late(struct trib_jobs *jobs, struct trib_job *job, struct trib_
     trib_rank_tell(jobs, rank, &answer);
 }
 
+static void expire(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    struct trib_rank_list late;
+    char ranks[192];
+    char place[TRIB_ERROR_TEXT_MAX];
+    char waited[TRIB_UNITS_TEXT_MAX];
+    char text[TRIB_ERROR_TEXT_MAX];
+    if (job->cut != 0) {
+        trib_job_end_cut(jobs, job);
+        return;
+    }
+    list_late(job, true, &late);
+    trib_format_ranks(late.rank, trib_rank_list_carried(&late), late.count, ranks, sizeof ranks);
+    bool is_recalled = job->state == TRIB_JOB_JOINING && job->is_recalled;
+    trib_format_duration(now_ns - job->waits_ns, waited);
+    if (late.count == 0 && explain_late_place(jobs, job, place)) {
+        trib_explain(text, "waited %s for %.400s", waited, place);
+    } else if (is_recalled) {
+        trib_explain(text, "%s: waited %s for %s of job %s to come back", job->lost, waited, ranks, job->name);
+    } else {
+        bool differs = job->state == TRIB_JOB_JOINING && job->differs[0] != '\0';
+        trib_explain(text, "waited %s for %s of job %s%s%s%s%.400s", waited, ranks, job->name,
+                     trib_job_has_moved(jobs, job) ? ", which was to go on without its switch" : "",
+                     job->state == TRIB_JOB_JOINING ? ""
+                     : late.count == 1              ? " to try its UDP paths and register"
+                                                    : " to try their UDP paths and register",
+                     differs ? ": " : "", differs ? job->differs : "");
+    }
+    trib_job_fail(jobs, job, TRIB_ERR_TIMEOUT, text);
+}
+
+/* All ranks are there, and one of them has waited long enough: it and the others hear for whom. False: nobody is late. */
+static bool expire_early(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    struct trib_rank_list late;
+    char text[TRIB_ERROR_TEXT_MAX];
+    list_late(job, true, &late);
+    if (job->state != TRIB_JOB_STARTING || job->cut != 0 || (late.count == 0 && !explain_late_place(jobs, job, text))) {
+        return false;
+    }
+    expire(jobs, job, now_ns);
+    return true;
+}
+
 static void take_abort(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                        uint64_t now_ns)
 {
@@ -276,6 +320,8 @@ static void take_abort(struct trib_jobs *jobs, struct trib_session *session, con
     struct trib_job *job = session->job;
     if (job->state <= TRIB_JOB_PLACING && message->fail.status == TRIB_ERR_TIMEOUT) {
         tell_late(jobs, job, &job->ranks[session->rank]);
+    } else if (message->fail.status == TRIB_ERR_TIMEOUT && expire_early(jobs, job, now_ns)) {
+        return;
     }
     trib_explain(text, "it aborted: %.400s", message->fail.text);
     take_end(jobs, session, text, now_ns);
@@ -483,35 +529,6 @@ void trib_jobs_duties(const struct trib_jobs *jobs, struct trib_server_duties *d
             duties->needed++;
         }
     }
-}
-
-static void expire(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
-{
-    struct trib_rank_list late;
-    char ranks[192];
-    char place[TRIB_ERROR_TEXT_MAX];
-    char waited[TRIB_UNITS_TEXT_MAX];
-    char text[TRIB_ERROR_TEXT_MAX];
-    if (job->cut != 0) {
-        trib_job_end_cut(jobs, job);
-        return;
-    }
-    list_late(job, true, &late);
-    trib_format_ranks(late.rank, trib_rank_list_carried(&late), late.count, ranks, sizeof ranks);
-    bool is_recalled = job->state == TRIB_JOB_JOINING && job->is_recalled;
-    trib_format_duration(now_ns - job->waits_ns, waited);
-    if (late.count == 0 && explain_late_place(jobs, job, place)) {
-        trib_explain(text, "waited %s for %.400s", waited, place);
-    } else if (is_recalled) {
-        trib_explain(text, "%s: waited %s for %s of job %s to come back", job->lost, waited, ranks, job->name);
-    } else {
-        bool differs = job->state == TRIB_JOB_JOINING && job->differs[0] != '\0';
-        trib_explain(text, "waited %s for %s of job %s%s%s%s%.400s", waited, ranks, job->name,
-                     trib_job_has_moved(jobs, job) ? ", which was to go on without its switch" : "",
-                     job->state == TRIB_JOB_JOINING ? "" : " to try their paths and register", differs ? ": " : "",
-                     differs ? job->differs : "");
-    }
-    trib_job_fail(jobs, job, TRIB_ERR_TIMEOUT, text);
 }
 
 uint64_t trib_jobs_next_timeout(struct trib_jobs *jobs)
