@@ -216,9 +216,12 @@ static void take_fail(struct trib_comm *comm, const struct trib_message *message
 static void fail_to_return(struct trib_comm *comm, const char *missing, uint64_t now_ns)
 {
     char text[TRIB_ERROR_TEXT_MAX];
+    bool is_connecting = comm->state == TRIB_COMM_CONNECTING;
+    bool was_away = !is_connecting && comm->away[0] != '\0'; /* the missing ranks may have ended for that */
     trib_comm_explain_absence(comm, now_ns, text);
-    trib_comm_fail(comm, comm->state == TRIB_COMM_CONNECTING ? TRIB_ERR_SWITCH : TRIB_ERR_TIMEOUT, "%s%s%.250s", text,
-                   missing[0] != '\0' ? ": " : "", missing);
+    trib_comm_fail(comm, is_connecting ? TRIB_ERR_SWITCH : TRIB_ERR_TIMEOUT, "%s%s%.*s%s%.150s", text,
+                   missing[0] != '\0' ? ": " : "", was_away ? 100 : 250, missing, was_away ? "; before that: " : "",
+                   was_away ? comm->away : "");
 }
 
 /* Not all ranks have joined. missing: as the control plane says; "": it does not. */

@@ -157,12 +157,14 @@ static void starting__brings_what_it_has(void **state)
     }
 }
 
-/* The rank's own limit ends before that of the control plane: the error has the missing ranks, by either way back. */
+/* The rank's own limit ends before that of the control plane: the error has the missing ranks, by either way back; and
+ * what was away before, for which they may have ended. */
 static void returned__with_a_short_limit_hears_who_is_missing(void **state)
 {
     const struct trib_message late = {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_TIMEOUT, "ranks 1, 5 are missing"}};
+    const struct trib_message away = {.kind = TRIB_MESSAGE_AWAY, .note = {.text = "switch B does not answer"}};
     (void)state;
-    for (unsigned way = 0; way < 2; way++) {
+    for (unsigned way = 0; way < 3; way++) {
         struct script s;
         struct trib_message message;
         begin(&s);
@@ -176,6 +178,11 @@ static void returned__with_a_short_limit_hears_who_is_missing(void **state)
             close(fd);
             fd = take_join(&s, &message);
         }
+        if (way == 2) {
+            send_message(fd, &away);
+            close(fd);
+            fd = take_join(&s, &message);
+        }
         do {
             message = answer_message(fd);
         } while (message.kind == TRIB_MESSAGE_PING);
@@ -185,6 +192,7 @@ static void returned__with_a_short_limit_hears_who_is_missing(void **state)
         end(&s, TRIB_ERR_TIMEOUT, " is back, but not all ranks of job default are; waited ", 4000);
         assert_non_null(strstr(s.error, "(TRIB_JOIN_TIMEOUT is "));
         assert_non_null(strstr(s.error, "): ranks 1, 5 are missing"));
+        assert_int_equal(strstr(s.error, "missing; before that: switch B does not answer") != NULL, way == 2);
         close(fd);
     }
 }
