@@ -543,7 +543,12 @@ static enum option_outcome read_all(const struct option_command *command, int ar
     }
     if (options->file != NULL) {
         const char *file = options->file;
+        bool checks = options->check;
         if (!options_read_file(command, file, options)) {
+            return OPTIONS_BAD;
+        }
+        if (options->check != checks) {
+            complain("%s: check-config: give it on the command line, or the file would start no switch", file);
             return OPTIONS_BAD;
         }
         if (options->file != file) {

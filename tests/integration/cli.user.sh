@@ -148,6 +148,8 @@ config 'listen = "127.0.0.1:0\n'
 expect_line 2 'conf:1: unterminated quote' "$T" switch -c "$TMP/conf" --check-config
 echo "config = $TMP/none" >"$TMP/conf"
 expect_line 2 'conf: config: a configuration cannot name another one' "$T" switch -c "$TMP/conf" --check-config
+echo 'check-config = yes' >"$TMP/conf"
+expect_line 2 'conf: check-config: give it on the command line' "$T" switch -c "$TMP/conf"
 config 'listen\n'
 expect_line 2 'conf:1: expected `name = value`' "$T" switch -c "$TMP/conf" --check-config
 expect_line 2 'cannot read the configuration .*absent: No such file' "$T" switch -c "$TMP/absent" --check-config
