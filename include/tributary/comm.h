@@ -132,8 +132,8 @@ struct trib_config {
     uint64_t switch_timeout_ns; /* limit of a wait for a switch that is gone [10 s] */
     /* If a switch is gone for longer than switch_timeout_ns, the ranks go on without a switch: their processes sum, as
      * with a rendezvous. Must be the same on all ranks. Rank 0 then also listens at a port of its own, and every close
-     * waits for the other ranks as without a switch. join_timeout_ns should be longer than twice switch_timeout_ns, with
-     * switches below others 40 s and more: ranks notice a dead machine that much apart [false]. */
+     * waits for the other ranks as without a switch. join_timeout_ns should be longer than twice switch_timeout_ns, and
+     * in a tree of switches 40 s and more: ranks notice a dead machine that much apart [false]. */
     bool fallback;
     uint64_t timeout_ns;       /* limit of one operation; a timeout ends the job [30 min] */
     uint64_t linger_ns;        /* limit of trib_comm_close at a switch without fallback; not for a ring [1 s] */

@@ -319,8 +319,8 @@ static void fail_for_path(struct trib_comm *comm)
     }
 }
 
-/* While a switch does not answer on its session either, its silence says nothing of the path: its process may be
- * stopped. It gets all its time again. The answer to a question of a moment ago is waited for. */
+/* While a question on the session has no answer, silence on the path proves nothing: the switch's process may be
+ * stopped. The limit begins anew. The answer to a question of a moment ago is awaited. */
 static bool puts_off(struct trib_comm *comm, uint64_t now_ns)
 {
     const struct trib_ping *ping = &comm->ping;

@@ -41,7 +41,7 @@ static void time_out(struct trib_comm *comm)
                        operation, limit, cause);
 }
 
-/* A rank that is led knows no cause on other hosts. Its leader has the same limit, and names the missing ranks. */
+/* A rank that is led knows no cause on other hosts. The leader has the same limit, and names the missing ranks. */
 static uint64_t limit_ns(const struct trib_comm *comm)
 {
     const struct trib_request *oldest = trib_comm_oldest(comm);

@@ -51,7 +51,7 @@ static int level_of(const char *text)
     return TRIB_LOG_NONE;
 }
 
-/* Level in TRIB_DEBUG; NONE if unset, empty or unknown. The first caller says that it is unknown. */
+/* Level in TRIB_DEBUG; NONE if unset, empty or unknown. The first caller logs an unknown value. */
 static int read_environment(void)
 {
     const char *text = getenv("TRIB_DEBUG");

@@ -20,8 +20,8 @@ struct trib_tls;
 
 #define TRIB_TLS_FIRST_BYTE 0x16 /* of a connection with TLS; no message of a session begins with it */
 
-/* A client with this key, which is copied: a rank, or, for the remedy in trib_tls_cause, a switch with the operator's key.
- * NULL: error says why, TRIB_ERROR_TEXT_MAX bytes. */
+/* A client with this key, which is copied: a rank, or a switch with the operator's key, for which trib_tls_cause has
+ * another remedy. NULL: error says why, TRIB_ERROR_TEXT_MAX bytes. */
 struct trib_tls_side *trib_tls_client(const struct trib_keys *keys, bool is_switch, char *error);
 /* A server with this keyring, borrowed until the last connection has ended. NULL: as above. */
 struct trib_tls_side *trib_tls_server(const struct trib_keyring *keys, char *error);

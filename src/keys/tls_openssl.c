@@ -265,7 +265,8 @@ static bool explain_alert(struct trib_tls *tls, int reason)
         (void)snprintf(tls->cause, sizeof tls->cause,
                        tls->side->is_switch
                            ? "it does not know key %016" PRIx64 ": start both switches with one --key"
-                           : "it does not know key %016" PRIx64 ", or cannot use its file, as its log says: put the file "
+                           : "it does not know key %016" PRIx64
+                             ", or cannot use its file, as its log says: put the file "
                              "(tributary key tenant) in the folder of --keys; no switch: use rank 0's key",
                        id);
     } else if (reason == SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER || reason == SSL_R_TLSV1_ALERT_DECRYPT_ERROR) {

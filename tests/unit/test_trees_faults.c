@@ -443,8 +443,9 @@ static void below__of_fewer_shards_than_before(void **state)
     }
     assert_int_equal(s->h.process[1].welcomes, 1);
     assert_int_equal(s->h.process[1].fails, 1);
-    assert_string_equal(s->h.process[1].fail.fail.text,
-                        "job digits used 4 shards, but switch 10.0.9.1:7470 came back with 1: start it with --threads 4");
+    assert_string_equal(
+        s->h.process[1].fail.fail.text,
+        "job digits used 4 shards, but switch 10.0.9.1:7470 came back with 1: start it with --threads 4");
 }
 
 /* Its WELCOME came, those of the others were lost, and one of them has come again by a switch with fewer shards. */

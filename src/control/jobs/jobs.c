@@ -300,7 +300,7 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns
     trib_job_fail(jobs, job, TRIB_ERR_TIMEOUT, text);
 }
 
-/* All ranks are there, and one of them has waited long enough: it and the others hear for whom. False: nobody is late. */
+/* All ranks are present, and the limit of one is over: every rank is told the late ranks. False: no rank is late. */
 static bool expire_early(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     struct trib_rank_list late;
@@ -344,7 +344,7 @@ static bool take_gone(struct trib_jobs *jobs, struct trib_session *session, cons
     return true;
 }
 
-/* A message that only a rank with a root, or a rank of a ring, may send. */
+/* A message of a rank with a root, or of a ring. */
 static bool receive_of_place(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                              uint64_t now_ns)
 {

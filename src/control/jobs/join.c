@@ -256,7 +256,7 @@ static uint32_t roots_of(const struct trib_session *session, const struct trib_m
     return roots;
 }
 
-/* Names the switch on the rank's way that has fewer shards than the job was dealt. */
+/* Names the switch below, on the way of the rank, that has fewer shards than the job was dealt. */
 static void explain_shards(const struct trib_session *session, const char *job, uint32_t dealt, uint32_t roots,
                            char *error)
 {
@@ -281,7 +281,7 @@ static bool is_way_too_narrow(const struct trib_session *session, const struct t
     return true;
 }
 
-/* The rank is refused for good: the ranks that are back would wait for it in vain. */
+/* The rank is refused for good: ranks that are back would wait in vain. */
 static void end_waiting(struct trib_jobs *jobs, const struct trib_message *message, const char *text)
 {
     struct trib_job *job = trib_jobs_find_communicator(jobs, message->join.known.communicator);

@@ -21,7 +21,7 @@ struct question {
     uint32_t root; /* of the sequence */
     uint64_t now_ns;
     struct trib_rank_set lacking;
-    const char *silent; /* a switch below that lacks no rank and sends no sum; NULL: none */
+    const char *silent; /* a switch below without a missing rank, and without a sum; NULL: none */
 };
 
 void trib_placement_ask(const struct trib_jobs *jobs, const struct trib_job *job, struct trib_placement *placement,

@@ -62,7 +62,7 @@ static bool is_ahead(const struct trib_rank *rank, uint64_t sequence)
     return rank->mark > sequence;
 }
 
-/* True if each missing rank waits on the same sequence: its part, or the result for it, does not arrive. */
+/* True if each missing rank waits on the same sequence: a part or a result does not arrive. */
 static bool are_unheard(const struct trib_job *job, const struct trib_stall *stall, uint64_t now_ns)
 {
     uint32_t carried = trib_rank_list_carried(&stall->missing);
