@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* value_scalar.c: the kernels in plain C: the definition of every bit, the oracle of the tests, the tails of the AVX2
- * kernels and their rare paths. It is not tuned beyond what a compiler does by itself.
+ * kernels and their rare paths. It is not tuned beyond what a compiler does by itself:
+ * on 64-bit ARM, which has no others, GCC makes NEON of the loops.
  *
  * Elements are copied in and out, never dereferenced, so that any alignment is allowed and dst may be a source.
  * Read next: value_avx512.c. */
