@@ -135,7 +135,9 @@ struct trib_config {
      * waits for the other ranks as without a switch. join_timeout_ns should be longer than twice switch_timeout_ns, and
      * in a tree of switches 40 s and more: ranks notice a dead machine that much apart [false]. */
     bool fallback;
-    uint64_t timeout_ns;       /* limit of one operation; a timeout ends the job [30 min] */
+    /* Limit of one operation; a timeout ends the job. Where another rank of the host sends for this one (level0), a
+     * quarter more, at most a second: the other names the missing ranks [30 min]. */
+    uint64_t timeout_ns;
     uint64_t linger_ns;        /* limit of trib_comm_close at a switch without fallback; not for a ring [1 s] */
     struct trib_faults faults; /* [none] */
     /* Secret of the job, the same on all ranks: key_len bytes of any value, TRIB_KEY_MIN to TRIB_KEY_MAX. A string,
